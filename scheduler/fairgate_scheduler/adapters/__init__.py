@@ -1,0 +1,1 @@
+"""Implementations of the ports. An adapter must never decide anything: it stores, runs and reports."""

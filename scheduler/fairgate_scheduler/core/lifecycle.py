@@ -1,0 +1,257 @@
+"""The life of a job as pure functions: (job, its attempts, what happened) → a ``Change`` to write in one transaction.
+
+Nothing here decides who runs: ``plan`` does. Nothing here does what it says: the service writes the change, the runner
+carries the effects out, idempotently, and tells what became of them as ``Observation``s. Observations may come late,
+twice or never; only one that says something new changes anything.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any, Final
+
+from fairgate_scheduler.core.jobs import TRANSITIONS, Attempt, AttemptState, Job, JobState
+
+MAX_LOSSES: Final = 5
+"""An attempt that vanishes is tried again; a job whose attempts vanish this often has failed."""
+
+
+class EventKind(StrEnum):
+    """What can happen to a job, as its watchers see it."""
+
+    SUBMITTED = "SUBMITTED"
+    UPDATED = "UPDATED"
+    ADMITTED = "ADMITTED"
+    LAUNCHED = "LAUNCHED"
+    RUNNING = "RUNNING"
+    EVICTED = "EVICTED"
+    REQUEUED = "REQUEUED"
+    STOPPING = "STOPPING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened to a job, told once. ``details`` holds words and numbers for machines."""
+
+    job: str
+    kind: EventKind
+    at_ms: int
+    message: str = ""
+    attempt: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+class EffectKind(StrEnum):
+    """What the runner is told to do."""
+
+    LAUNCH = "LAUNCH"
+    STOP = "STOP"
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One order to the runner about one attempt; carrying it out twice is the same as once. ``reason``: of a STOP."""
+
+    kind: EffectKind
+    job: str
+    attempt: int
+    reason: str = ""
+
+
+class Phase(StrEnum):
+    """What the runner sees of an attempt."""
+
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    STOPPED = "STOPPED"
+    """It ended because the runner was told to stop it."""
+    LOST = "LOST"
+    """It vanished: nobody ended it and it left no result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What the runner knows of one attempt. ``is_gone``: no process or pod of it is left."""
+
+    job: str
+    attempt: int
+    phase: Phase
+    at_ms: int
+    is_gone: bool = False
+    exit_code: int | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What must be written together: the job, the attempts that changed, events, and effects for the runner."""
+
+    job: Job
+    attempts: tuple[Attempt, ...] = ()
+    events: tuple[Event, ...] = ()
+    effects: tuple[Effect, ...] = ()
+
+
+def admit(job: Job, option: int, admission: int, now_ms: int) -> Change:
+    """Give a pending job its reservation: the next attempt, not launched yet. ``admission``: its place in that order."""
+    chosen = job.options[option]
+    number = job.attempts + 1
+    attempt = Attempt(job.id, number, option, chosen.demand, admission, now_ms)
+    event = Event(
+        job.id,
+        EventKind.ADMITTED,
+        now_ms,
+        f"admitted on {chosen.flavor} as attempt {number}",
+        number,
+        {"flavor": chosen.flavor, "option": option},
+    )
+    return Change(replace(_to(job, JobState.ADMITTED), attempts=number), (attempt,), (event,))
+
+
+def launch(job: Job, attempt: Attempt, now_ms: int) -> Change:
+    """Tell the runner to start a reserved attempt."""
+    assert job.state is JobState.ADMITTED and attempt.state is AttemptState.RESERVED, (job, attempt)
+    event = Event(job.id, EventKind.LAUNCHED, now_ms, f"attempt {attempt.number} is being started", attempt.number)
+    effect = Effect(EffectKind.LAUNCH, job.id, attempt.number)
+    return Change(_touch(job), (replace(attempt, state=AttemptState.LAUNCHED),), (event,), (effect,))
+
+
+def preempt(job: Job, attempt: Attempt, reason: str, now_ms: int, done_ms: int | None = None) -> Change:
+    """Take a job's reservation for others and put it back to its place in the queue, keeping its submit time.
+
+    ``done_ms``: the work that its last checkpoint keeps, where that is known.
+    """
+    assert job.state in (JobState.ADMITTED, JobState.RUNNING) and attempt.holds_quota, (job, attempt)
+    kept = job.done_ms if done_ms is None else done_ms
+    requeued = replace(
+        _to(job, JobState.PENDING), pending_since_ms=now_ms, evictions=job.evictions + 1, done_ms=kept
+    )
+    event = Event(job.id, EventKind.EVICTED, now_ms, reason, attempt.number)
+    stopped, effects = _stop(attempt, reason, now_ms, holds_quota=False)
+    return Change(requeued, (stopped,), (event,), effects)
+
+
+def cancel(job: Job, attempts: Sequence[Attempt], now_ms: int, reason: str = "cancelled") -> Change:
+    """End a job because somebody asked for it. A job that is ending already, or has ended, is left as it is."""
+    return _end(job, attempts, JobState.CANCELLED, reason, now_ms)
+
+
+def expire(job: Job, attempts: Sequence[Attempt], now_ms: int) -> Change:
+    """End a job as failed because an attempt has run for the job's time limit."""
+    return _end(job, attempts, JobState.FAILED, "stopped at its time limit", now_ms)
+
+
+def observe(job: Job, attempts: Sequence[Attempt], seen: Observation) -> Change | None:
+    """What an observation changes; ``None``: nothing (it is old, repeated, or of an attempt that we gave up)."""
+    attempt = next((each for each in attempts if each.number == seen.attempt), None)
+    if attempt is None or not attempt.is_present:
+        return None
+    if seen.phase is Phase.RUNNING:
+        return _running(job, attempt, seen)
+    if not seen.is_gone:
+        return None
+    others = [each for each in attempts if each.number != attempt.number]
+    gone = replace(
+        attempt,
+        state=AttemptState.GONE,
+        holds_quota=False,
+        ended_at_ms=seen.at_ms,
+        exit_code=seen.exit_code,
+        reason=attempt.reason or seen.phase.value,
+    )
+    if job.state is JobState.STOPPING:
+        return _stopping_gone(job, gone, others, seen)
+    if not attempt.holds_quota:
+        return _evicted_gone(job, gone, others, seen)
+    return _current_gone(job, gone, others, seen)
+
+
+def _running(job: Job, attempt: Attempt, seen: Observation) -> Change | None:
+    if attempt.state is not AttemptState.LAUNCHED:
+        return None
+    running = replace(attempt, state=AttemptState.RUNNING, ready_at_ms=seen.at_ms)
+    first = seen.at_ms if job.started_at_ms is None else job.started_at_ms
+    event = Event(job.id, EventKind.RUNNING, seen.at_ms, seen.message, attempt.number)
+    return Change(replace(_to(job, JobState.RUNNING), started_at_ms=first), (running,), (event,))
+
+
+def _stopping_gone(job: Job, gone: Attempt, others: Sequence[Attempt], seen: Observation) -> Change:
+    if any(each.is_present for each in others):
+        return Change(_touch(job), (gone,))
+    assert job.outcome is not None, job
+    return _final(job, job.outcome, job.message, seen, (gone,))
+
+
+def _evicted_gone(job: Job, gone: Attempt, others: Sequence[Attempt], seen: Observation) -> Change:
+    """An evicted attempt is gone. A driver that ended well within its grace period has finished the job."""
+    if seen.phase is not Phase.SUCCEEDED or job.state.is_final:
+        return Change(_touch(job), (gone,))
+    released = tuple(
+        replace(each, state=AttemptState.GONE, holds_quota=False, ended_at_ms=seen.at_ms, reason="not needed any more")
+        for each in others
+        if each.state is AttemptState.RESERVED
+    )
+    return _final(job, JobState.SUCCEEDED, "finished within its grace period", seen, (gone, *released))
+
+
+def _current_gone(job: Job, gone: Attempt, others: Sequence[Attempt], seen: Observation) -> Change:
+    if seen.phase is Phase.SUCCEEDED:
+        return _final(job, JobState.SUCCEEDED, seen.message, seen, (gone,))
+    if seen.phase is Phase.FAILED:
+        return _final(job, JobState.FAILED, seen.message, seen, (gone,))
+    losses = 1 + sum(each.reason == Phase.LOST.value for each in others)
+    if losses >= MAX_LOSSES:
+        message = f"{losses} attempts vanished without a result; the last one: {seen.message}"
+        return _final(job, JobState.FAILED, message, seen, (gone,))
+    lost = replace(gone, reason=Phase.LOST.value)
+    event = Event(job.id, EventKind.REQUEUED, seen.at_ms, f"attempt lost: {seen.message}", gone.number)
+    return Change(replace(_to(job, JobState.PENDING), pending_since_ms=seen.at_ms), (lost,), (event,))
+
+
+def _final(job: Job, state: JobState, message: str, seen: Observation, attempts: tuple[Attempt, ...]) -> Change:
+    ended = replace(_to(job, state), finished_at_ms=seen.at_ms, message=message, outcome=state)
+    details = {} if seen.exit_code is None else {"exit_code": seen.exit_code}
+    event = Event(job.id, EventKind(state.value), seen.at_ms, message, attempts[0].number, details)
+    return Change(ended, attempts, (event,))
+
+
+def _end(job: Job, attempts: Sequence[Attempt], outcome: JobState, reason: str, now_ms: int) -> Change:
+    if job.state.is_final or job.state is JobState.STOPPING:
+        return Change(job)
+    changed: list[Attempt] = []
+    effects: list[Effect] = []
+    for attempt in attempts:
+        if attempt.state in (AttemptState.RESERVED, AttemptState.LAUNCHED, AttemptState.RUNNING):
+            stopped, orders = _stop(attempt, reason, now_ms, holds_quota=True)
+            changed.append(stopped)
+            effects.extend(orders)
+    left = {each.number: each for each in attempts} | {each.number: each for each in changed}
+    if any(each.is_present for each in left.values()):
+        stopping = replace(_to(job, JobState.STOPPING), outcome=outcome, message=reason)
+        return Change(stopping, tuple(changed), (Event(job.id, EventKind.STOPPING, now_ms, reason),), tuple(effects))
+    ended = replace(_to(job, outcome), finished_at_ms=now_ms, message=reason, outcome=outcome)
+    return Change(ended, tuple(changed), (Event(job.id, EventKind(outcome.value), now_ms, reason),), tuple(effects))
+
+
+def _stop(
+    attempt: Attempt, reason: str, now_ms: int, *, holds_quota: bool
+) -> tuple[Attempt, tuple[Effect, ...]]:
+    """An attempt that was never launched is gone at once; any other holds what it has until the runner says so."""
+    if attempt.state is AttemptState.RESERVED:
+        gone = replace(attempt, state=AttemptState.GONE, holds_quota=False, ended_at_ms=now_ms, reason=reason)
+        return gone, ()
+    stopping = replace(attempt, state=AttemptState.STOPPING, holds_quota=holds_quota, reason=reason)
+    return stopping, (Effect(EffectKind.STOP, attempt.job, attempt.number, reason),)
+
+
+def _to(job: Job, state: JobState) -> Job:
+    assert state in TRANSITIONS[job.state], f"{job.id}: {job.state} → {state} is no transition"
+    return replace(job, state=state, version=job.version + 1)
+
+
+def _touch(job: Job) -> Job:
+    return replace(job, version=job.version + 1)

@@ -1,0 +1,208 @@
+"""What the service needs from the world, in few methods each: ``Store``, ``Runner``, ``Clock``.
+
+Adapters implement these; one contract suite runs on every implementation. A port must never mention a technology.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from fairgate_scheduler.core.jobs import Attempt, Job, JobState
+from fairgate_scheduler.core.lifecycle import Effect, Event, Observation
+from fairgate_scheduler.core.tenancy import Config
+
+
+class StaleVersionError(Exception):
+    """The record was changed by somebody else since it was read; nothing was written."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """What was submitted, as it was understood: kept with the job, not read by the scheduler.
+
+    ``manifest`` is the RayJob as canonical JSON. ``spec`` holds Fairgate's own fields as they were given.
+    """
+
+    manifest: str
+    spec: Mapping[str, Any] = field(default_factory=dict)
+    submitted_by: str = ""
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """The answer that a request id has got. ``digest`` tells the same content from other content."""
+
+    tenant: str
+    request_id: str
+    digest: str
+    job: str
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigVersion:
+    """One applied configuration. ``source`` is the document as it was applied; ``etag`` names the version."""
+
+    etag: str
+    source: str
+    config: Config
+    at_ms: int
+    by: str
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEvent:
+    """An event with its place in the one order of all events; sequence numbers only grow, from 1."""
+
+    sequence: int
+    tenant: str
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
+class StoredEffect:
+    """An order that waits for the runner."""
+
+    id: int
+    effect: Effect
+
+
+@dataclass(frozen=True, slots=True)
+class JobQuery:
+    """Which jobs to list: of these tenants (``None``: all), in these states (``None``: all), newest first.
+
+    ``before_sequence`` continues after a page: only jobs with a lower ``Job.sequence``.
+    """
+
+    tenants: frozenset[str] | None = None
+    states: frozenset[JobState] | None = None
+    before_sequence: int | None = None
+    limit: int = 100
+
+
+class Transaction(Protocol):
+    """All reads and writes of one unit of work. Reads see the transaction's own writes."""
+
+    def get_job(self, job: str) -> Job | None:
+        """The job of this resource name."""
+
+    def get_submission(self, job: str) -> Submission | None:
+        """What was submitted as this job."""
+
+    def list_jobs(self, query: JobQuery) -> Sequence[Job]:
+        """At most ``query.limit`` jobs, by falling ``Job.sequence``."""
+
+    def live_jobs(self) -> Sequence[Job]:
+        """Every job that is not final."""
+
+    def count_jobs(self, tenants: frozenset[str], states: frozenset[JobState]) -> int:
+        """How many jobs of these tenants are in one of these states."""
+
+    def get_attempts(self, job: str) -> Sequence[Attempt]:
+        """All attempts of a job, by number."""
+
+    def live_attempts(self) -> Sequence[Attempt]:
+        """Every attempt that is not GONE, by admission."""
+
+    def insert_job(self, job: Job, submission: Submission) -> None:
+        """Add a job. Raises StaleVersionError if the name is taken."""
+
+    def update_job(self, job: Job) -> None:
+        """Write a job whose stored version is ``job.version - 1``. Raises StaleVersionError otherwise."""
+
+    def put_attempt(self, attempt: Attempt) -> None:
+        """Add or replace an attempt, by job and number."""
+
+    def add_event(self, tenant: str, event: Event) -> int:
+        """Append an event and return its sequence number."""
+
+    def list_events(
+        self, after: int, limit: int, tenants: frozenset[str] | None = None, job: str | None = None
+    ) -> Sequence[StoredEvent]:
+        """Events with a sequence number above ``after``, in order."""
+
+    def last_event(self) -> int:
+        """The highest sequence number given, 0 if there is none."""
+
+    def get_request(self, tenant: str, request_id: str) -> RequestRecord | None:
+        """What this request id has been answered with."""
+
+    def put_request(self, record: RequestRecord) -> None:
+        """Remember an answer. Raises StaleVersionError if the id is taken."""
+
+    def add_effect(self, effect: Effect) -> None:
+        """Put an order into the outbox."""
+
+    def list_effects(self, limit: int) -> Sequence[StoredEffect]:
+        """Orders that were not carried out yet, oldest first."""
+
+    def remove_effect(self, effect: int) -> None:
+        """Take an order that was carried out from the outbox."""
+
+    def get_config(self, etag: str | None = None) -> ConfigVersion | None:
+        """The configuration in force, or the one of this etag."""
+
+    def put_config(self, version: ConfigVersion) -> None:
+        """Make this the configuration in force; earlier ones are kept."""
+
+    def next_number(self, counter: str) -> int:
+        """The next number of a durable counter, from 1."""
+
+
+class Store(Protocol):
+    """Durable state. A transaction commits when its block ends and leaves no trace when the block raises."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """One unit of work; writers take turns."""
+
+    def close(self) -> None:
+        """Release files and connections."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """All that a runner needs to start an attempt. ``manifest`` is the RayJob as submitted (a mapping)."""
+
+    job: Job
+    attempt: Attempt
+    manifest: Mapping[str, Any]
+    spec: Mapping[str, Any]
+    config: Config
+
+
+@dataclass(frozen=True, slots=True)
+class LogChunk:
+    """A piece of an attempt's log from some offset. ``is_end``: nothing will follow."""
+
+    data: bytes
+    next_offset: int
+    is_end: bool
+
+
+class Runner(Protocol):
+    """Where attempts run. Every order may come twice, also after a crash of either side, and counts once."""
+
+    def launch(self, launch: Launch) -> None:
+        """Start an attempt unless it was started before, by whomever. Returns before it is ready."""
+
+    def stop(self, job: str, attempt: int, reason: str) -> None:
+        """Give notice, wait the grace period, then end it. Returns at once; unknown or ended attempts are no error."""
+
+    def observe(self) -> Sequence[Observation]:
+        """What is true now of every attempt that it has a trace of and was not told to forget."""
+
+    def forget(self, job: str, attempt: int) -> None:
+        """The attempt's end is recorded; its log stays readable."""
+
+    def read_log(self, job: str, attempt: int, offset: int, limit: int) -> LogChunk:
+        """A piece of its output; empty if there is none (yet)."""
+
+
+class Clock(Protocol):
+    """The time of day. Only entrypoints and the service's outermost calls ask it."""
+
+    def now_ms(self) -> int:
+        """Milliseconds since the epoch."""

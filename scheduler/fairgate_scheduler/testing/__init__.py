@@ -1,0 +1,1 @@
+"""Shipped fakes, builders and the simulator's clock and cluster. Must never be imported by production code."""
