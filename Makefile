@@ -1,0 +1,55 @@
+# Everything a newcomer types. Needs Python 3.11 or newer and make; the rest is installed into .venv, once.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.PHONY: help demo test check gen bench
+
+# The first interpreter that is new enough; `make PYTHON=/path/to/python3.12 test` chooses another.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && { echo $$p; break; }; done)
+UV_VERSION := 0.13.9
+BIN := .venv/bin
+READY := .venv/.ready
+# The annotations of google/api and google/rpc come from the installed googleapis-common-protos.
+SITE = $(shell $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+PROTOS = $(wildcard proto/fairgate_api/v1/*.proto)
+OUT ?= proto
+
+help: ## show this list
+	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+
+demo: $(READY) ## see fair sharing at work on this machine, in a minute
+	@$(BIN)/fairgate demo
+
+test: $(READY) ## run all tests
+	@$(BIN)/pytest -m "not ray" -n 2 --dist loadgroup
+	@$(BIN)/pytest -m ray || [ $$? -eq 5 ]  # a real Ray wants the machine for itself; 5: no such tests
+
+check: $(READY) ## format, lint, types, layers, wire contract, fresh stubs
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python -m grpc_tools.protoc -I proto -I $(SITE) --include_imports --include_source_info \
+		--descriptor_set_out=.venv/fairgate.binpb $(PROTOS)
+	$(BIN)/buf lint .venv/fairgate.binpb --config buf.yaml
+	$(BIN)/pytest -q tests/tidy/test_stubs.py
+
+gen: $(READY) ## regenerate the protobuf stubs beside the .proto files
+	@PATH="$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc -I proto -I $(SITE) \
+		--python_out=$(OUT) --grpc_python_out=$(OUT) --pyi_out=$(OUT) --mypy_grpc_out=$(OUT) $(PROTOS)
+
+bench: $(READY) ## measure the scheduler
+	@if [ -f tests/bench/__main__.py ]; then $(BIN)/python tests/bench; \
+	else echo "No benchmarks yet: they come with the next step of the core."; fi
+
+$(READY): pyproject.toml uv.lock
+	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed: install it, or name it: make PYTHON=..." >&2; exit 1; }
+	@echo "Preparing .venv (once, and when the dependencies change) ..."
+	@[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	@$(BIN)/uv --version 2>/dev/null | grep -qF "uv $(UV_VERSION)" || \
+		$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+	@UV_PROJECT_ENVIRONMENT=.venv UV_PYTHON_DOWNLOADS=never \
+		$(BIN)/uv sync --quiet --frozen --inexact --python $(BIN)/python --extra server --group dev
+	@touch $@
