@@ -27,10 +27,11 @@ test: $(READY) ## run all tests
 	@$(BIN)/pytest -m ray || [ $$? -eq 5 ]  # a real Ray wants the machine for itself; 5: no such tests
 
 check: $(READY) ## format, lint, types, layers, wire contract, fresh stubs
+	$(BIN)/uv lock --check --offline --quiet
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	$(BIN)/lint-imports
+	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m grpc_tools.protoc -I proto -I $(SITE) --include_imports --include_source_info \
 		--descriptor_set_out=.venv/fairgate.binpb $(PROTOS)
 	$(BIN)/buf lint .venv/fairgate.binpb --config buf.yaml
