@@ -1,0 +1,24 @@
+"""Ray Data: write a small corpus to files, then count its words in parallel.
+
+usage: python words.py FILES
+"""
+
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import ray
+
+FILES = int(sys.argv[1])
+LINES = ["the gate opens", "the fair share of the gate", "a share is a share"]
+
+ray.init()
+folder = Path(tempfile.mkdtemp(prefix="corpus-"))
+for number in range(FILES):
+    (folder / f"part-{number}.txt").write_text("\n".join(LINES * 50))
+
+ray.data.DataContext.get_current().enable_progress_bars = False
+words = ray.data.read_text(str(folder)).flat_map(lambda row: [{"word": word} for word in row["text"].split()])
+counts = Counter(row["word"] for row in words.iter_rows())
+print(f"{sum(counts.values())} words in {FILES} files; the three most frequent: {counts.most_common(3)}")
