@@ -64,6 +64,8 @@ class Effect:
 class Phase(StrEnum):
     """What the runner sees of an attempt."""
 
+    STARTING = "STARTING"
+    """It was launched and is not ready yet. Seen from the return of the launch on, so that no trace means lost."""
     RUNNING = "RUNNING"
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
@@ -75,7 +77,11 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What the runner knows of one attempt. ``is_gone``: no process or pod of it is left."""
+    """What the runner knows of one attempt. ``is_gone``: no process or pod of it is left.
+
+    ``at_ms`` is when it came into this phase, as well as the runner knows. ``started_at_ms``: when it became ready,
+    where that is known; an attempt that was ready and ended between two looks is seen only with its end.
+    """
 
     job: str
     attempt: int
@@ -84,6 +90,7 @@ class Observation:
     is_gone: bool = False
     exit_code: int | None = None
     message: str = ""
+    started_at_ms: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
