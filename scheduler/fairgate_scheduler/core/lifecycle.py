@@ -134,12 +134,30 @@ def preempt(job: Job, attempt: Attempt, reason: str, now_ms: int, done_ms: int |
     """
     assert job.state in (JobState.ADMITTED, JobState.RUNNING) and attempt.holds_quota, (job, attempt)
     kept = job.done_ms if done_ms is None else done_ms
-    requeued = replace(
-        _to(job, JobState.PENDING), pending_since_ms=now_ms, evictions=job.evictions + 1, done_ms=kept
-    )
+    requeued = replace(_to(job, JobState.PENDING), pending_since_ms=now_ms, evictions=job.evictions + 1, done_ms=kept)
     event = Event(job.id, EventKind.EVICTED, now_ms, reason, attempt.number)
     stopped, effects = _stop(attempt, reason, now_ms, holds_quota=False)
     return Change(requeued, (stopped,), (event,), effects)
+
+
+def submit(job: Job, now_ms: int) -> Change:
+    """Put a new job into the queue."""
+    return Change(job, events=(Event(job.id, EventKind.SUBMITTED, now_ms, "submitted"),))
+
+
+def update(job: Job, now_ms: int, priority: int | None = None, time_limit_ms: int | None = None) -> Change:
+    """Change what may be changed of a job that has not ended; ``None`` leaves a field as it is."""
+    details: dict[str, Any] = {}
+    if priority is not None and priority != job.priority:
+        details["priority"] = priority
+    if time_limit_ms is not None and time_limit_ms != job.time_limit_ms:
+        details["time_limit_ms"] = time_limit_ms
+    if not details:
+        return Change(job)
+    message = ", ".join(f"{name} is {value} now" for name, value in details.items())
+    return Change(
+        replace(_touch(job), **details), events=(Event(job.id, EventKind.UPDATED, now_ms, message, None, details),)
+    )
 
 
 def cancel(job: Job, attempts: Sequence[Attempt], now_ms: int, reason: str = "cancelled") -> Change:
@@ -166,10 +184,13 @@ def observe(job: Job, attempts: Sequence[Attempt], seen: Observation) -> Change 
         attempt,
         state=AttemptState.GONE,
         holds_quota=False,
+        ready_at_ms=_ready_at(attempt, seen),
         ended_at_ms=seen.at_ms,
         exit_code=seen.exit_code,
         reason=attempt.reason or seen.phase.value,
     )
+    if job.started_at_ms is None:
+        job = replace(job, started_at_ms=gone.ready_at_ms)
     if job.state is JobState.STOPPING:
         return _stopping_gone(job, gone, others, seen)
     if not attempt.holds_quota:
@@ -180,10 +201,20 @@ def observe(job: Job, attempts: Sequence[Attempt], seen: Observation) -> Change 
 def _running(job: Job, attempt: Attempt, seen: Observation) -> Change | None:
     if attempt.state is not AttemptState.LAUNCHED:
         return None
-    running = replace(attempt, state=AttemptState.RUNNING, ready_at_ms=seen.at_ms)
-    first = seen.at_ms if job.started_at_ms is None else job.started_at_ms
+    ready_at = _ready_at(attempt, seen)
+    running = replace(attempt, state=AttemptState.RUNNING, ready_at_ms=ready_at)
+    first = ready_at if job.started_at_ms is None else job.started_at_ms
     event = Event(job.id, EventKind.RUNNING, seen.at_ms, seen.message, attempt.number)
     return Change(replace(_to(job, JobState.RUNNING), started_at_ms=first), (running,), (event,))
+
+
+def _ready_at(attempt: Attempt, seen: Observation) -> int | None:
+    """When an attempt became ready, ``None`` if it never did. Who succeeded between two looks was ready at some time."""
+    if attempt.ready_at_ms is not None:
+        return attempt.ready_at_ms
+    if seen.started_at_ms is not None:
+        return seen.started_at_ms
+    return seen.at_ms if seen.phase in (Phase.RUNNING, Phase.SUCCEEDED) else None
 
 
 def _stopping_gone(job: Job, gone: Attempt, others: Sequence[Attempt], seen: Observation) -> Change:
@@ -244,9 +275,7 @@ def _end(job: Job, attempts: Sequence[Attempt], outcome: JobState, reason: str, 
     return Change(ended, tuple(changed), (Event(job.id, EventKind(outcome.value), now_ms, reason),), tuple(effects))
 
 
-def _stop(
-    attempt: Attempt, reason: str, now_ms: int, *, holds_quota: bool
-) -> tuple[Attempt, tuple[Effect, ...]]:
+def _stop(attempt: Attempt, reason: str, now_ms: int, *, holds_quota: bool) -> tuple[Attempt, tuple[Effect, ...]]:
     """An attempt that was never launched is gone at once; any other holds what it has until the runner says so."""
     if attempt.state is AttemptState.RESERVED:
         gone = replace(attempt, state=AttemptState.GONE, holds_quota=False, ended_at_ms=now_ms, reason=reason)
