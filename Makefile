@@ -27,7 +27,7 @@ test: $(READY) ## run all tests
 	@$(BIN)/pytest -m ray || [ $$? -eq 5 ]  # a real Ray wants the machine for itself; 5: no such tests
 
 check: $(READY) ## format, lint, types, layers, wire contract, fresh stubs
-	$(BIN)/uv lock --check --offline --quiet
+	$(BIN)/uv lock --check --offline --quiet --default-index https://pypi.org/simple
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
