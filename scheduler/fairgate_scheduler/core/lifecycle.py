@@ -104,7 +104,7 @@ class Change:
 
 
 def admit(job: Job, option: int, admission: int, now_ms: int) -> Change:
-    """Give a pending job its reservation: the next attempt, not launched yet. ``admission``: its place in that order."""
+    """Give a pending job a reservation: its next attempt, not launched yet. ``admission``: its place in that order."""
     chosen = job.options[option]
     number = job.attempts + 1
     attempt = Attempt(job.id, number, option, chosen.demand, admission, now_ms)
@@ -121,7 +121,8 @@ def admit(job: Job, option: int, admission: int, now_ms: int) -> Change:
 
 def launch(job: Job, attempt: Attempt, now_ms: int) -> Change:
     """Tell the runner to start a reserved attempt."""
-    assert job.state is JobState.ADMITTED and attempt.state is AttemptState.RESERVED, (job, attempt)
+    assert job.state is JobState.ADMITTED, job
+    assert attempt.state is AttemptState.RESERVED, attempt
     event = Event(job.id, EventKind.LAUNCHED, now_ms, f"attempt {attempt.number} is being started", attempt.number)
     effect = Effect(EffectKind.LAUNCH, job.id, attempt.number)
     return Change(_touch(job), (replace(attempt, state=AttemptState.LAUNCHED),), (event,), (effect,))
@@ -132,7 +133,8 @@ def preempt(job: Job, attempt: Attempt, reason: str, now_ms: int, done_ms: int |
 
     ``done_ms``: the work that its last checkpoint keeps, where that is known.
     """
-    assert job.state in (JobState.ADMITTED, JobState.RUNNING) and attempt.holds_quota, (job, attempt)
+    assert job.state in (JobState.ADMITTED, JobState.RUNNING), job
+    assert attempt.holds_quota, attempt
     kept = job.done_ms if done_ms is None else done_ms
     requeued = replace(_to(job, JobState.PENDING), pending_since_ms=now_ms, evictions=job.evictions + 1, done_ms=kept)
     event = Event(job.id, EventKind.EVICTED, now_ms, reason, attempt.number)
@@ -209,7 +211,7 @@ def _running(job: Job, attempt: Attempt, seen: Observation) -> Change | None:
 
 
 def _ready_at(attempt: Attempt, seen: Observation) -> int | None:
-    """When an attempt became ready, ``None`` if it never did. Who succeeded between two looks was ready at some time."""
+    """When an attempt became ready, ``None`` if it never did. What succeeded between two looks was ready once."""
     if attempt.ready_at_ms is not None:
         return attempt.ready_at_ms
     if seen.started_at_ms is not None:
