@@ -17,7 +17,7 @@ PROTOS = $(wildcard proto/fairgate_api/v1/*.proto)
 OUT ?= proto
 
 help: ## show this list
-	@grep -hE '^[a-z]+:.*## ' Makefile | sed -E 's/^([a-z]+):.*## /  make \1\t/' | expand -t 16
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
 
 demo: $(READY) ## see fair sharing at work on this machine, in a minute
 	@$(BIN)/fairgate demo
@@ -52,5 +52,5 @@ $(READY): pyproject.toml uv.lock
 	@$(BIN)/uv --version 2>/dev/null | grep -qF "uv $(UV_VERSION)" || \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 	@UV_PROJECT_ENVIRONMENT=.venv UV_PYTHON_DOWNLOADS=never \
-		$(BIN)/uv sync --quiet --frozen --inexact --python $(BIN)/python --extra server --group dev
+		$(BIN)/uv sync --quiet --frozen --python $(BIN)/python --extra server --group dev
 	@touch $@
