@@ -96,7 +96,7 @@ class Transaction(Protocol):
         """At most ``query.limit`` jobs, by falling ``Job.sequence``."""
 
     def live_jobs(self) -> Sequence[Job]:
-        """Every job that is not final."""
+        """Every job that is not final, by ``Job.sequence``."""
 
     def count_jobs(self, tenants: frozenset[str], states: frozenset[JobState]) -> int:
         """How many jobs of these tenants are in one of these states."""
@@ -114,10 +114,13 @@ class Transaction(Protocol):
         """Write a job whose stored version is ``job.version - 1``. Raises StaleVersionError otherwise."""
 
     def put_attempt(self, attempt: Attempt) -> None:
-        """Add or replace an attempt, by job and number."""
+        """Add or replace an attempt, by job and number. Raises StaleVersionError if there is no such job."""
 
     def add_event(self, tenant: str, event: Event) -> int:
-        """Append an event and return its sequence number."""
+        """Append an event and return its sequence number. Raises StaleVersionError if there is no such job.
+
+        ``details`` comes back as JSON has it (tuples as lists); the same goes for ``Submission.spec``.
+        """
 
     def list_events(
         self, after: int, limit: int, tenants: frozenset[str] | None = None, job: str | None = None
@@ -134,16 +137,16 @@ class Transaction(Protocol):
         """Remember an answer. Raises StaleVersionError if the id is taken."""
 
     def add_effect(self, effect: Effect) -> None:
-        """Put an order into the outbox."""
+        """Put an order into the outbox. Raises StaleVersionError if there is no such job."""
 
     def list_effects(self, limit: int) -> Sequence[StoredEffect]:
         """Orders that were not carried out yet, oldest first."""
 
     def remove_effect(self, effect: int) -> None:
-        """Take an order that was carried out from the outbox."""
+        """Take an order that was carried out from the outbox; once more is no error."""
 
     def get_config(self, etag: str | None = None) -> ConfigVersion | None:
-        """The configuration in force, or the one of this etag."""
+        """The configuration in force, or the newest one of this etag."""
 
     def put_config(self, version: ConfigVersion) -> None:
         """Make this the configuration in force; earlier ones are kept."""
@@ -155,8 +158,12 @@ class Transaction(Protocol):
 class Store(Protocol):
     """Durable state. A transaction commits when its block ends and leaves no trace when the block raises."""
 
-    def transaction(self) -> AbstractContextManager[Transaction]:
-        """One unit of work; writers take turns."""
+    def transaction(self, *, read_only: bool = False) -> AbstractContextManager[Transaction]:
+        """One unit of work; writers take turns, in the order in which they asked.
+
+        ``read_only``: it sees one state of the store and need not wait for writers. Writing in it, using a transaction
+        after its block, and opening one while this thread has one open raise RuntimeError.
+        """
 
     def close(self) -> None:
         """Release files and connections."""
