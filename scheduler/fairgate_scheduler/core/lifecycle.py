@@ -172,6 +172,18 @@ def expire(job: Job, attempts: Sequence[Attempt], now_ms: int) -> Change:
     return _end(job, attempts, JobState.FAILED, "stopped at its time limit", now_ms)
 
 
+def expires_at_ms(job: Job, attempt: Attempt) -> int | None:
+    """When an attempt reaches its job's time limit; ``None``: it is not ready yet.
+
+    The limit counts from when the attempt got ready, without the work that its checkpoint kept, and is divided by the
+    speed of the option, rounded up.
+    """
+    if attempt.ready_at_ms is None:
+        return None
+    left = (job.time_limit_ms - job.done_ms) / job.options[attempt.option].speed
+    return attempt.ready_at_ms - (-left.numerator // left.denominator)
+
+
 def observe(job: Job, attempts: Sequence[Attempt], seen: Observation) -> Change | None:
     """What an observation changes; ``None``: nothing (it is old, repeated, or of an attempt that we gave up)."""
     attempt = next((each for each in attempts if each.number == seen.attempt), None)

@@ -1,0 +1,39 @@
+"""What callers get to see of a job: the job, what was submitted, its attempts, and why it does not run."""
+
+from dataclasses import dataclass
+
+from fairgate_scheduler.core.jobs import Attempt, Job
+from fairgate_scheduler.core.snapshot import Hold, HoldReason
+from fairgate_scheduler.ports import Submission
+
+
+@dataclass(frozen=True, slots=True)
+class JobView:
+    """One job as it was at one moment. ``attempt`` is the one that holds its reservation, ``None`` if none does.
+
+    ``hold`` is why it does not run although it waits; ``None`` when it runs, stops or has ended.
+    """
+
+    job: Job
+    submission: Submission
+    attempt: Attempt | None = None
+    attempts: tuple[Attempt, ...] = ()
+    hold: HoldReason | None = None
+
+    @property
+    def etag(self) -> str:
+        """Names this version of the job; an update that carries an older one is refused."""
+        return str(self.job.version)
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a job stands where it stands; ``hold`` has the numbers when it waits."""
+
+    view: JobView
+    hold: Hold | None = None
+
+
+def current_attempt(attempts: tuple[Attempt, ...]) -> Attempt | None:
+    """The attempt that holds the job's reservation; of a job that has ended or waits there is none."""
+    return next((attempt for attempt in reversed(attempts) if attempt.holds_quota), None)
