@@ -17,7 +17,7 @@ class RefusalCode(StrEnum):
     FAILED_PRECONDITION = "FAILED_PRECONDITION"
 
 
-class SubmitRefused(Exception):
+class SubmitRefused(Exception):  # noqa: N818 - a refusal is an answer, not a fault
     """A job is not taken. ``field`` is what is wrong with the request, ``remedy`` what to do about it."""
 
     def __init__(self, code: RefusalCode, field: str, message: str, remedy: str) -> None:

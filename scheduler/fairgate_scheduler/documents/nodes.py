@@ -151,7 +151,7 @@ class _Builder:
             self._refuse_tag(event, line)
             self._scalar(event, line)
         elif isinstance(event, yaml.AliasEvent):
-            self._alias(event.anchor, line)
+            self._alias(str(event.anchor), line)
         elif isinstance(event, yaml.MappingStartEvent | yaml.SequenceStartEvent):
             self._refuse_tag(event, line)
             self._open(Kind.MAPPING if isinstance(event, yaml.MappingStartEvent) else Kind.SEQUENCE, event, line)

@@ -1,7 +1,6 @@
 """What is refused at submit, with which code, and what is said about it."""
 
 import pytest
-
 from fairgate_scheduler.core.admissible import (
     RefusalCode,
     SubmitRefused,
