@@ -97,8 +97,8 @@ class App:
 
     @contextmanager
     def read(self) -> Iterator[Transaction]:
-        """A transaction for reading only."""
-        with self.store.transaction() as transaction:
+        """A transaction for reading only. Never ask for the world inside one: a writer would wait for both."""
+        with self.store.transaction(read_only=True) as transaction:
             yield transaction
 
     @contextmanager
@@ -154,6 +154,6 @@ class App:
 
     def _current(self) -> World:
         if self._world is None:
-            with self.store.transaction() as transaction:
+            with self.store.transaction(read_only=True) as transaction:
                 self._world = World.load(transaction)
         return self._world
