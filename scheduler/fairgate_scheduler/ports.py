@@ -17,6 +17,10 @@ class StaleVersionError(Exception):
     """The record was changed by somebody else since it was read; nothing was written."""
 
 
+class StoreError(Exception):
+    """The store can not be opened or used now; the message says why and what to do. Nothing was written."""
+
+
 @dataclass(frozen=True, slots=True)
 class Submission:
     """What was submitted, as it was understood: kept with the job, not read by the scheduler.

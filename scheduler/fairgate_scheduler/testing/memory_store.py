@@ -126,7 +126,7 @@ class MemoryTransaction:
     # Attempts
 
     def get_attempts(self, job: str) -> Sequence[Attempt]:
-        return self._reading().attempts.get(job, ())
+        return list(self._reading().attempts.get(job, ()))
 
     def live_attempts(self) -> Sequence[Attempt]:
         return sorted(self._reading().live_attempts.values(), key=lambda each: (each.admission, each.job, each.number))

@@ -1,0 +1,67 @@
+"""Rows ↔ records of the core and the ports: one column a field, under the same name.
+
+Numbers, texts, truth values and enums are columns that SQL can read; everything else is a JSON text.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from enum import Enum
+from types import NoneType
+from typing import Any, Generic, TypeVar, get_args, get_type_hints
+
+from fairgate_scheduler.adapters.sql.codec import codec_of, dumps
+from fairgate_scheduler.core.jobs import Attempt, Job
+from fairgate_scheduler.core.lifecycle import Effect, Event
+from fairgate_scheduler.ports import ConfigVersion, RequestRecord, Submission
+
+T = TypeVar("T")
+
+Column = tuple[str, Callable[[Any], Any] | None, Callable[[Any], Any] | None]
+"""The name, and how a value gets into the column and out of it; ``None``: as it is."""
+
+
+class RowMapping(Generic[T]):
+    """How records of one dataclass lie in a table."""
+
+    def __init__(self, kind: type[T]) -> None:
+        record: Any = kind
+        hints = get_type_hints(kind)
+        self._kind: Callable[..., T] = kind
+        self._columns = [_column(field.name, hints[field.name]) for field in fields(record)]
+
+    @property
+    def names(self) -> list[str]:
+        """The columns, in the order in which ``record`` wants their values."""
+        return [name for name, _, _ in self._columns]
+
+    def row(self, record: T) -> dict[str, Any]:
+        """The columns of a record. Raises TypeError or ValueError for free-form parts that JSON has no word for."""
+        return {
+            name: getattr(record, name) if encode is None else encode(getattr(record, name))
+            for name, encode, _ in self._columns
+        }
+
+    def record(self, values: Sequence[Any]) -> T:
+        """The record of the values of ``names``."""
+        pairs = zip(self._columns, values, strict=True)
+        return self._kind(*[value if decode is None else decode(value) for (_, _, decode), value in pairs])
+
+
+def _column(name: str, hint: Any) -> Column:
+    kinds = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
+    codec = codec_of(hint)
+    if kinds[0] in (str, int, bool):
+        return name, None, None
+    if isinstance(kinds[0], type) and issubclass(kinds[0], Enum):
+        return name, codec.encode, codec.decode
+    return name, lambda value: dumps(codec.encode(value)), lambda text: codec.decode(json.loads(text))
+
+
+JOB = RowMapping(Job)
+SUBMISSION = RowMapping(Submission)
+ATTEMPT = RowMapping(Attempt)
+EVENT = RowMapping(Event)
+REQUEST = RowMapping(RequestRecord)
+EFFECT = RowMapping(Effect)
+CONFIG = RowMapping(ConfigVersion)

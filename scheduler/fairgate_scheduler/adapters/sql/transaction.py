@@ -1,0 +1,292 @@
+"""One unit of work on the tables, in SQL that every database understands.
+
+Writers take turns, so reading a counter or looking whether a name is taken and then writing needs no special statement.
+New rows wait in memory and go to the database in batches: before the next read, and at the end.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+
+from fairgate_scheduler.adapters.sql import schema
+from fairgate_scheduler.adapters.sql.mapping import ATTEMPT, CONFIG, EFFECT, EVENT, JOB, REQUEST, SUBMISSION
+from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
+from fairgate_scheduler.core.lifecycle import Effect, Event
+from fairgate_scheduler.ports import (
+    ConfigVersion,
+    JobQuery,
+    RequestRecord,
+    StaleVersionError,
+    StoredEffect,
+    StoredEvent,
+    Submission,
+)
+
+_job = schema.table(schema.JobRow)
+_submission = schema.table(schema.SubmissionRow)
+_attempt = schema.table(schema.AttemptRow)
+_event = schema.table(schema.EventRow)
+_request = schema.table(schema.RequestRow)
+_effect = schema.table(schema.EffectRow)
+_config = schema.table(schema.ConfigRow)
+_counter = schema.table(schema.CounterRow)
+
+_IN_ORDER = (_job, _submission, _event, _effect, _request)
+"""The tables whose new rows wait, so that none refers to a row that comes later."""
+
+_EVENTS = "@event"
+"""The counter of event sequence numbers."""
+
+_JOBS = select(*(_job.c[name] for name in JOB.names))
+_GET_JOB = _JOBS.where(_job.c.id == bindparam("job_"))
+_LIVE_JOBS = _JOBS.where(_job.c.state.in_([state.value for state in JobState if not state.is_final])).order_by(
+    _job.c.sequence, _job.c.id
+)
+_HAS_JOB = select(_job.c.version).where(_job.c.id == bindparam("job_"))
+_UPDATE_JOB = update(_job).where(_job.c.id == bindparam("job_"), _job.c.version == bindparam("version_"))
+_GET_SUBMISSION = select(*(_submission.c[name] for name in SUBMISSION.names)).where(
+    _submission.c.job == bindparam("job_")
+)
+_ATTEMPTS = select(*(_attempt.c[name] for name in ATTEMPT.names))
+_GET_ATTEMPTS = _ATTEMPTS.where(_attempt.c.job == bindparam("job_")).order_by(_attempt.c.number)
+_LIVE_ATTEMPTS = _ATTEMPTS.where(
+    _attempt.c.state.in_([state.value for state in AttemptState if state is not AttemptState.GONE])
+).order_by(_attempt.c.admission, _attempt.c.job, _attempt.c.number)
+_UPDATE_ATTEMPT = update(_attempt).where(_attempt.c.job == bindparam("job_"), _attempt.c.number == bindparam("number_"))
+_EVENTS_AFTER = (
+    select(_event.c.sequence, _event.c.tenant, *(_event.c[name] for name in EVENT.names))
+    .where(_event.c.sequence > bindparam("after_"))
+    .order_by(_event.c.sequence)
+)
+_GET_REQUEST = select(*(_request.c[name] for name in REQUEST.names)).where(
+    _request.c.tenant == bindparam("tenant_"), _request.c.request_id == bindparam("request_id_")
+)
+_EFFECTS = select(_effect.c.id, *(_effect.c[name] for name in EFFECT.names)).order_by(_effect.c.id)
+_REMOVE_EFFECT = delete(_effect).where(_effect.c.id == bindparam("id_"))
+_NEWEST_CONFIG = select(_config.c.id).order_by(_config.c.id.desc()).limit(1)
+_CONFIG_OF_ETAG = _NEWEST_CONFIG.where(_config.c.etag == bindparam("etag_"))
+_GET_CONFIG = select(*(_config.c[name] for name in CONFIG.names)).where(_config.c.id == bindparam("id_"))
+_GET_COUNTER = select(_counter.c.value).where(_counter.c.name == bindparam("name_"))
+_UPDATE_COUNTER = update(_counter).where(_counter.c.name == bindparam("name_"))
+
+
+class ConfigCache:
+    """The configuration read last: it is asked for all the time, is large, and no version ever changes."""
+
+    def __init__(self) -> None:
+        self._last: tuple[int, ConfigVersion] | None = None
+
+    def get(self, config_id: int) -> ConfigVersion | None:
+        """The version of this row, if it is the one read last."""
+        last = self._last
+        return last[1] if last is not None and last[0] == config_id else None
+
+    def keep(self, config_id: int, version: ConfigVersion) -> None:
+        """Remember a version that is committed."""
+        self._last = (config_id, version)
+
+
+class SqlTransaction:
+    """A ``ports.Transaction`` on an open connection; whoever made it begins and commits."""
+
+    def __init__(self, connection: Connection, cache: ConfigCache, *, read_only: bool) -> None:
+        self._connection = connection
+        self._cache = cache
+        self._read_only = read_only
+        self._is_over = False
+        self._new: dict[Any, list[dict[str, Any]]] = {table: [] for table in _IN_ORDER}
+        self._new_requests: dict[tuple[str, str], RequestRecord] = {}
+        self._counters: dict[str, int] = {}
+        self._counters_changed: set[str] = set()
+        self._known_jobs: set[str] = set()
+        self._has_new_config = False
+
+    # Jobs
+
+    def get_job(self, job: str) -> Job | None:
+        row = self._reading().execute(_GET_JOB, {"job_": job}).first()
+        return None if row is None else JOB.record(row)
+
+    def get_submission(self, job: str) -> Submission | None:
+        row = self._reading().execute(_GET_SUBMISSION, {"job_": job}).first()
+        return None if row is None else SUBMISSION.record(row)
+
+    def list_jobs(self, query: JobQuery) -> Sequence[Job]:
+        statement = _JOBS.order_by(_job.c.sequence.desc(), _job.c.id.desc()).limit(max(query.limit, 0))
+        if query.tenants is not None:
+            statement = statement.where(_job.c.tenant.in_(sorted(query.tenants)))
+        if query.states is not None:
+            statement = statement.where(_job.c.state.in_(sorted(query.states)))
+        if query.before_sequence is not None:
+            statement = statement.where(_job.c.sequence < query.before_sequence)
+        return [JOB.record(row) for row in self._reading().execute(statement)]
+
+    def live_jobs(self) -> Sequence[Job]:
+        return [JOB.record(row) for row in self._reading().execute(_LIVE_JOBS)]
+
+    def count_jobs(self, tenants: frozenset[str], states: frozenset[JobState]) -> int:
+        statement = select(func.count()).where(_job.c.tenant.in_(sorted(tenants)), _job.c.state.in_(sorted(states)))
+        return int(self._reading().execute(statement).scalar_one())
+
+    def insert_job(self, job: Job, submission: Submission) -> None:
+        self._writing()
+        if self._has_job(job.id):
+            raise StaleVersionError(f"{job.id} is there already")
+        rows = JOB.row(job), {"job": job.id, **SUBMISSION.row(submission)}
+        self._new[_job].append(rows[0])
+        self._new[_submission].append(rows[1])
+        self._known_jobs.add(job.id)
+
+    def update_job(self, job: Job) -> None:
+        connection = self._writing(flush=True)
+        values = {**JOB.row(job), "job_": job.id, "version_": job.version - 1}
+        if connection.execute(_UPDATE_JOB, values).rowcount == 0:
+            version = connection.execute(_HAS_JOB, {"job_": job.id}).scalar()
+            there = "is not there" if version is None else f"has version {version}"
+            raise StaleVersionError(f"{job.id} {there}, so version {job.version} can not follow")
+        self._known_jobs.add(job.id)
+
+    # Attempts
+
+    def get_attempts(self, job: str) -> Sequence[Attempt]:
+        return [ATTEMPT.record(row) for row in self._reading().execute(_GET_ATTEMPTS, {"job_": job})]
+
+    def live_attempts(self) -> Sequence[Attempt]:
+        return [ATTEMPT.record(row) for row in self._reading().execute(_LIVE_ATTEMPTS)]
+
+    def put_attempt(self, attempt: Attempt) -> None:
+        connection = self._writing(flush=True)
+        row = ATTEMPT.row(attempt)
+        if connection.execute(_UPDATE_ATTEMPT, {**row, "job_": attempt.job, "number_": attempt.number}).rowcount == 0:
+            self._require_job(attempt.job)
+            connection.execute(insert(_attempt), row)
+
+    # Events
+
+    def add_event(self, tenant: str, event: Event) -> int:
+        self._writing()
+        self._require_job(event.job)
+        row = EVENT.row(event)
+        sequence = self._count(_EVENTS)
+        self._new[_event].append({"sequence": sequence, "tenant": tenant, **row})
+        return sequence
+
+    def list_events(
+        self, after: int, limit: int, tenants: frozenset[str] | None = None, job: str | None = None
+    ) -> Sequence[StoredEvent]:
+        statement = _EVENTS_AFTER.limit(max(limit, 0))
+        if tenants is not None:
+            statement = statement.where(_event.c.tenant.in_(sorted(tenants)))
+        if job is not None:
+            statement = statement.where(_event.c.job == job)
+        rows = self._reading().execute(statement, {"after_": after})
+        return [StoredEvent(sequence, of, EVENT.record(values)) for sequence, of, *values in rows]
+
+    def last_event(self) -> int:
+        self._reading()
+        return self._last_number(_EVENTS)
+
+    # Requests, effects, configurations, counters
+
+    def get_request(self, tenant: str, request_id: str) -> RequestRecord | None:
+        connection = self._reading(flush=False)
+        if (tenant, request_id) in self._new_requests:
+            return self._new_requests[tenant, request_id]
+        row = connection.execute(_GET_REQUEST, {"tenant_": tenant, "request_id_": request_id}).first()
+        return None if row is None else REQUEST.record(row)
+
+    def put_request(self, record: RequestRecord) -> None:
+        self._writing()
+        if self.get_request(record.tenant, record.request_id) is not None:
+            raise StaleVersionError(f"request {record.request_id} of {record.tenant} is answered already")
+        self._new[_request].append(REQUEST.row(record))
+        self._new_requests[record.tenant, record.request_id] = record
+
+    def add_effect(self, effect: Effect) -> None:
+        self._writing()
+        self._require_job(effect.job)
+        self._new[_effect].append(EFFECT.row(effect))
+
+    def list_effects(self, limit: int) -> Sequence[StoredEffect]:
+        rows = self._reading().execute(_EFFECTS.limit(max(limit, 0)))
+        return [StoredEffect(number, EFFECT.record(values)) for number, *values in rows]
+
+    def remove_effect(self, effect: int) -> None:
+        self._writing(flush=True).execute(_REMOVE_EFFECT, {"id_": effect})
+
+    def get_config(self, etag: str | None = None) -> ConfigVersion | None:
+        connection = self._reading(flush=False)
+        which, parameters = (_NEWEST_CONFIG, {}) if etag is None else (_CONFIG_OF_ETAG, {"etag_": etag})
+        config_id = connection.execute(which, parameters).scalar()
+        if config_id is None:
+            return None
+        cached = None if self._has_new_config else self._cache.get(config_id)
+        if cached is not None:
+            return cached
+        version = CONFIG.record(connection.execute(_GET_CONFIG, {"id_": config_id}).one())
+        if not self._has_new_config:  # what is not committed may yet be another version under the same id
+            self._cache.keep(config_id, version)
+        return version
+
+    def put_config(self, version: ConfigVersion) -> None:
+        self._writing().execute(insert(_config), CONFIG.row(version))
+        self._has_new_config = True
+
+    def next_number(self, counter: str) -> int:
+        self._writing()
+        return self._count(f"of callers: {counter}")
+
+    # How
+
+    def flush(self) -> None:
+        """Give everything that waits to the database."""
+        for table, rows in self._new.items():
+            if rows:
+                self._connection.execute(insert(table).inline(), rows)
+                self._new[table] = []
+        for name in sorted(self._counters_changed):
+            value = self._counters[name]
+            if self._connection.execute(_UPDATE_COUNTER, {"name_": name, "value": value}).rowcount == 0:
+                self._connection.execute(insert(_counter), {"name": name, "value": value})
+        self._counters_changed.clear()
+
+    def end(self) -> None:
+        """Refuse every further use."""
+        self._is_over = True
+
+    def _reading(self, *, flush: bool = True) -> Connection:
+        if self._is_over:
+            raise RuntimeError("the transaction has ended")
+        if flush:
+            self.flush()
+        return self._connection
+
+    def _writing(self, *, flush: bool = False) -> Connection:
+        if self._read_only:
+            raise RuntimeError("a transaction that only reads can not write")
+        return self._reading(flush=flush)
+
+    def _has_job(self, job: str) -> bool:
+        if job not in self._known_jobs:
+            if self._connection.execute(_HAS_JOB, {"job_": job}).first() is None:
+                return False
+            self._known_jobs.add(job)
+        return True
+
+    def _require_job(self, job: str) -> None:
+        if not self._has_job(job):
+            raise StaleVersionError(f"there is no job {job}")
+
+    def _count(self, counter: str) -> int:
+        self._counters[counter] = number = self._last_number(counter) + 1
+        self._counters_changed.add(counter)
+        return number
+
+    def _last_number(self, counter: str) -> int:
+        if counter in self._counters:
+            return self._counters[counter]
+        last = self._connection.execute(_GET_COUNTER, {"name_": counter}).scalar() or 0
+        if not self._read_only:  # nobody else can write while we do
+            self._counters[counter] = last
+        return last
