@@ -1,0 +1,210 @@
+"""The configuration and what it gives to whom: read it, change it with a preview, and see what is used of it."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from fairgate_scheduler.core.amounts import Amount, Row, add, total
+from fairgate_scheduler.core.jobs import Job, JobState
+from fairgate_scheduler.core.plan import check_supported, plan_cycle
+from fairgate_scheduler.core.snapshot import Preempt, Snapshot
+from fairgate_scheduler.core.tenancy import Config, Flavor, Tenant
+from fairgate_scheduler.documents.config_file import read_config
+from fairgate_scheduler.documents.problems import DocumentError
+from fairgate_scheduler.documents.render import ConfigChange, diff_configs
+from fairgate_scheduler.ports import ConfigVersion
+from fairgate_scheduler.service.app import App
+from fairgate_scheduler.service.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound, Violation
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """What the next cycle would do under a configuration, to the jobs as they are now."""
+
+    starts: tuple[str, ...]
+    evicts: tuple[Preempt, ...]
+    waits: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ApplyResult:
+    """The version that is in force now (with ``validate_only``: that would be), what differs, and what comes of it."""
+
+    version: ConfigVersion
+    changes: tuple[ConfigChange, ...]
+    preview: Preview
+
+
+@dataclass(frozen=True, slots=True)
+class TenantUsage:
+    """What one tenant and all below it hold and wait for now.
+
+    ``reserved``: by admitted jobs. ``running`` and ``pending`` count jobs; admitted ones count as running.
+    """
+
+    tenant: Tenant
+    reserved: Mapping[Row, Amount]
+    running: int
+    pending: int
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorUsage:
+    """What is reserved of one flavor by all tenants, by resource, and what is there: ``None`` where nobody says."""
+
+    flavor: Flavor
+    reserved: Mapping[str, Amount]
+    capacity: Mapping[str, Amount]
+
+
+def get_config(app: App) -> ConfigVersion:
+    """The configuration in force. Raises NotFound before the first one is applied."""
+    version = app.config_version()
+    if version is None:
+        raise NotFound("no configuration is applied yet", remedy="apply one: fairgate quota apply -f config.yaml")
+    return version
+
+
+def apply_config(
+    app: App, source: str, etag: str | None = None, validate_only: bool = False, by: str = "", comment: str = ""
+) -> ApplyResult:
+    """Make a document the configuration in force, as a new version, unless it changes nothing.
+
+    ``etag``: only if the version in force is still this one.
+
+    Raises:
+        InvalidArgument: something in the document is wrong, or asks for what is not built yet; all of it, with lines.
+        Aborted: the etag is stale.
+        FailedPrecondition: a tenant with jobs that have not ended would be gone or have tenants below it.
+    """
+    config = read_source(source)
+    now_ms = app.clock.now_ms()
+    before = app.config_version()
+    if etag is not None and etag != (before.etag if before else ""):
+        raise _stale()
+    _check_tenants_in_use(config, app.snapshot())
+    result = _result(app, ConfigVersion(_etag(source, before), source, config, now_ms, by, comment), before)
+    if validate_only or (before is not None and before.source == source):
+        return result
+    with app.write() as writing:
+        stored = writing.transaction.get_config()
+        if (stored.etag if stored else None) != (before.etag if before else None):
+            raise _stale()
+        _check_tenants_in_use(config, app.snapshot())
+        writing.put_config(result.version)
+    return result
+
+
+def read_source(source: str) -> Config:
+    """The configuration of a document. Raises InvalidArgument with every problem and its line."""
+    try:
+        config = read_config(source)
+    except DocumentError as error:
+        raise InvalidArgument(
+            Violation(f"config.{each.path}" if each.path else "config", f"line {each.line}: {each.message}", each.remedy)
+            for each in error.problems
+        ) from error
+    unsupported = check_supported(config)
+    if unsupported:
+        raise InvalidArgument(Violation("config", each, "leave it out for now") for each in unsupported)
+    return config
+
+
+def list_tenants(app: App) -> list[TenantUsage]:
+    """Every tenant with its use, parents before their children."""
+    snapshot = app.snapshot()
+    paths = snapshot.config.paths
+    order = sorted(paths, key=lambda tenant: paths[tenant][::-1])
+    usage = _tenant_usage(snapshot)
+    return [usage[tenant] for tenant in order]
+
+
+def tenant_usage(app: App, tenant: str) -> TenantUsage:
+    """One tenant's use. Raises NotFound."""
+    usage = _tenant_usage(app.snapshot())
+    if tenant not in usage:
+        raise NotFound(f"there is no tenant {tenant!r}", field="name", remedy="see: fairgate get tenants")
+    return usage[tenant]
+
+
+def list_flavors(app: App) -> list[FlavorUsage]:
+    """Every flavor with what is reserved of it, by name."""
+    snapshot = app.snapshot()
+    reserved = total(entry.attempt.demand for entry in snapshot.running)
+    return [
+        FlavorUsage(flavor, _of(name, reserved), capacity_of(snapshot.config, flavor))
+        for name, flavor in sorted(snapshot.config.flavors.items())
+    ]
+
+
+def capacity_of(config: Config, flavor: Flavor) -> Mapping[str, Amount]:
+    """What is physically there of a flavor: what it says itself, else the sum of the nominal quotas."""
+    if flavor.capacity is not None:
+        return flavor.capacity
+    quotas = [tenant.quota for tenant in config.tenants.values()]
+    return _of(flavor.name, total({row: quota.nominal for row, quota in each.items()} for each in quotas))
+
+
+def _result(app: App, version: ConfigVersion, before: ConfigVersion | None) -> ApplyResult:
+    if before is not None and before.source == version.source:
+        version = before
+    changes = tuple(diff_configs(before.config if before else Config(), version.config))
+    return ApplyResult(version, changes, _preview(app.snapshot(), version.config, app.clock.now_ms()))
+
+
+def _preview(snapshot: Snapshot, config: Config, now_ms: int) -> Preview:
+    plan = plan_cycle(replace(snapshot, config=config), now_ms)
+    starts = tuple(each.job for each in plan.admissions)
+    evicted = {each.job for each in plan.preemptions}
+    waiting = [job.id for job in snapshot.pending] + [each.job.id for each in snapshot.running if each.job.id in evicted]
+    return Preview(starts, plan.preemptions, tuple(name for name in waiting if name not in starts))
+
+
+def _check_tenants_in_use(config: Config, snapshot: Snapshot) -> None:
+    live = Counter(job.tenant for job in _live(snapshot))
+    for tenant, count in sorted(live.items()):
+        jobs = f"{count} job{'s' if count > 1 else ''} of {tenant!r} ha{'ve' if count > 1 else 's'} not ended"
+        if tenant not in config.tenants:
+            raise FailedPrecondition(jobs, field=f"tenants[{tenant}]", remedy="keep the tenant, or cancel its jobs first")
+        if not config.is_leaf(tenant):
+            remedy = "give it no tenants below it, or cancel its jobs first"
+            raise FailedPrecondition(jobs, field=f"tenants[{tenant}]", remedy=remedy)
+
+
+def _live(snapshot: Snapshot) -> list[Job]:
+    return [entry.job for entry in snapshot.running] + list(snapshot.pending)
+
+
+def _tenant_usage(snapshot: Snapshot) -> dict[str, TenantUsage]:
+    paths = snapshot.config.paths
+    reserved: dict[str, dict[Row, Amount]] = {tenant: {} for tenant in paths}
+    running: Counter[str] = Counter()
+    pending: Counter[str] = Counter()
+    for entry in snapshot.running:
+        for tenant in paths.get(entry.job.tenant, ()):
+            running[tenant] += 1
+            for row, amount in entry.attempt.demand.items():
+                reserved[tenant][row] = add(reserved[tenant].get(row, 0), amount)
+    for leaf, count in Counter(job.tenant for job in snapshot.pending if job.state is JobState.PENDING).items():
+        for tenant in paths.get(leaf, ()):
+            pending[tenant] += count
+    return {
+        tenant: TenantUsage(snapshot.config.tenants[tenant], reserved[tenant], running[tenant], pending[tenant])
+        for tenant in paths
+    }
+
+
+def _of(flavor: str, amounts: Mapping[Row, Amount]) -> dict[str, Amount]:
+    return {resource: amount for (name, resource), amount in sorted(amounts.items()) if name == flavor}
+
+
+def _etag(source: str, before: ConfigVersion | None) -> str:
+    """Differs from version to version, also when an old document is applied again."""
+    text = f"{before.etag if before else ''}\n{source}"
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _stale() -> Aborted:
+    message = "the configuration was changed since it was read"
+    return Aborted(message, field="etag", remedy="read it again (fairgate quota diff), then apply")
