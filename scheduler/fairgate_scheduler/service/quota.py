@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 
 from fairgate_scheduler.core.amounts import Amount, Row, add, total
 from fairgate_scheduler.core.jobs import Job, JobState
-from fairgate_scheduler.core.plan import check_supported, plan_cycle
+from fairgate_scheduler.core.plan import plan_cycle
 from fairgate_scheduler.core.snapshot import Preempt, Snapshot
+from fairgate_scheduler.core.support import UnsupportedPolicyError, check_supported
 from fairgate_scheduler.core.tenancy import Config, Flavor, Tenant
 from fairgate_scheduler.documents.config_file import read_config
 from fairgate_scheduler.documents.problems import DocumentError
@@ -102,12 +103,15 @@ def read_source(source: str) -> Config:
         config = read_config(source)
     except DocumentError as error:
         raise InvalidArgument(
-            Violation(f"config.{each.path}" if each.path else "config", f"line {each.line}: {each.message}", each.remedy)
+            Violation(
+                f"config.{each.path}" if each.path else "config", f"line {each.line}: {each.message}", each.remedy
+            )
             for each in error.problems
         ) from error
-    unsupported = check_supported(config)
-    if unsupported:
-        raise InvalidArgument(Violation("config", each, "leave it out for now") for each in unsupported)
+    try:
+        check_supported(config)
+    except UnsupportedPolicyError as error:
+        raise InvalidArgument([Violation(f"config.{error.key}", "it is not supported yet", "remove it")]) from error
     return config
 
 
@@ -157,7 +161,9 @@ def _preview(snapshot: Snapshot, config: Config, now_ms: int) -> Preview:
     plan = plan_cycle(replace(snapshot, config=config), now_ms)
     starts = tuple(each.job for each in plan.admissions)
     evicted = {each.job for each in plan.preemptions}
-    waiting = [job.id for job in snapshot.pending] + [each.job.id for each in snapshot.running if each.job.id in evicted]
+    waiting = [job.id for job in snapshot.pending] + [
+        each.job.id for each in snapshot.running if each.job.id in evicted
+    ]
     return Preview(starts, plan.preemptions, tuple(name for name in waiting if name not in starts))
 
 
@@ -166,7 +172,9 @@ def _check_tenants_in_use(config: Config, snapshot: Snapshot) -> None:
     for tenant, count in sorted(live.items()):
         jobs = f"{count} job{'s' if count > 1 else ''} of {tenant!r} ha{'ve' if count > 1 else 's'} not ended"
         if tenant not in config.tenants:
-            raise FailedPrecondition(jobs, field=f"tenants[{tenant}]", remedy="keep the tenant, or cancel its jobs first")
+            raise FailedPrecondition(
+                jobs, field=f"tenants[{tenant}]", remedy="keep the tenant, or cancel its jobs first"
+            )
         if not config.is_leaf(tenant):
             remedy = "give it no tenants below it, or cancel its jobs first"
             raise FailedPrecondition(jobs, field=f"tenants[{tenant}]", remedy=remedy)

@@ -2,12 +2,15 @@
 
 import heapq
 from collections.abc import Iterable, Mapping
+from itertools import count
 
 from fairgate_scheduler.core.jobs import Attempt, Job, JobState
 from fairgate_scheduler.core.lifecycle import Change, expires_at_ms
 from fairgate_scheduler.core.snapshot import Running, Snapshot
 from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.ports import ConfigVersion, Transaction
+
+_marks = count(1)
 
 AttemptKey = tuple[str, int]
 """(job, number)"""
@@ -16,13 +19,13 @@ AttemptKey = tuple[str, int]
 class World:
     """Every job that is not final, every attempt that is not gone, and the configuration in force.
 
-    It mirrors the store commit by commit; whoever holds it guards it against other threads. ``revision`` grows with
-    each change.
+    It mirrors the store commit by commit; whoever holds it guards it against other threads. ``mark`` is another
+    number after each change, and in each world.
     """
 
     def __init__(self, version: ConfigVersion | None, jobs: Iterable[Job], attempts: Iterable[Attempt]) -> None:
         self.version = version
-        self.revision = 0
+        self.mark = next(_marks)
         self.jobs: dict[str, Job] = {}
         self.attempts: dict[AttemptKey, Attempt] = {}
         self._pending: dict[str, Job] = {}
@@ -123,7 +126,7 @@ class World:
             self.attempts.pop(key, None)
 
     def _touch(self) -> None:
-        self.revision += 1
+        self.mark = next(_marks)
         self._snapshot = None
 
 

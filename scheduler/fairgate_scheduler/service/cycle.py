@@ -1,0 +1,88 @@
+"""The scheduler: the five steps of a turn, over and over, and when the next one is due.
+
+A step never depends on another one having succeeded: what fails is logged and tried again, the rest goes on.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Final
+
+from fairgate_scheduler.core.plan import plan_cycle
+from fairgate_scheduler.service.app import App
+from fairgate_scheduler.service.apply import apply_plan
+from fairgate_scheduler.service.deliver import Courier, Retry
+from fairgate_scheduler.service.launch import launch
+from fairgate_scheduler.service.observe import Observer, expire
+
+_logger = logging.getLogger(__name__)
+RETRY_MS: Final = 1_000
+"""When a step that failed is tried again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """How patient the scheduler is. ``poll_ms``: how often the runner is looked at while attempts are there."""
+
+    poll_ms: int = 500
+    missing_after_ms: int = 5_000
+    retry: Retry = field(default_factory=Retry)
+
+
+class Scheduler:
+    """Owns the turn of one service; only one thread may use it. All it remembers it can find again in the store."""
+
+    def __init__(self, app: App, timing: Timing | None = None) -> None:
+        self._app = app
+        self._timing = timing or Timing()
+        self._observer = Observer(app, self._timing.missing_after_ms)
+        self._courier = Courier(app, self._timing.retry)
+        self._planned: int | None = None
+        self._plan_due_ms: int | None = None
+        self._has_failed = False
+
+    @property
+    def steps(self) -> Mapping[str, Callable[[int], None]]:
+        """The steps of a turn, in order; each takes the time in milliseconds."""
+        return MappingProxyType(
+            {
+                "observe": self._observer.observe,
+                "expire": lambda now_ms: expire(self._app, now_ms),
+                "plan": self.plan,
+                "launch": lambda now_ms: launch(self._app, now_ms),
+                "deliver": self._courier.deliver,
+            }
+        )
+
+    def turn(self) -> None:
+        """Do every step once. No error gets out of it; a step that fails is due again after ``RETRY_MS``."""
+        self._has_failed = False
+        for name, step in self.steps.items():
+            try:
+                step(self._app.clock.now_ms())
+            except Exception:
+                self._has_failed = True
+                _logger.exception("the step %r failed; it is tried again in %s ms", name, RETRY_MS)
+
+    def plan(self, now_ms: int) -> None:
+        """Decide who starts and who gives way, if anything has changed since that was decided last."""
+        with self._app.world() as world:
+            is_due = self._plan_due_ms is not None and self._plan_due_ms <= now_ms
+            if world.mark == self._planned and not is_due:
+                return
+            snapshot, mark, due_ms = world.snapshot(), world.mark, world.next_due_ms(now_ms)
+        plan = plan_cycle(snapshot, now_ms)
+        if plan:
+            apply_plan(self._app, snapshot, plan, now_ms)
+        self._planned, self._plan_due_ms = mark, due_ms
+
+    def next_due_ms(self, now_ms: int) -> int | None:
+        """When the next turn is needed if nothing is committed meanwhile; ``None``: not before something is."""
+        with self._app.world() as world:
+            due = [world.next_due_ms(now_ms), self._observer.next_due_ms(), self._courier.next_due_ms()]
+            if world.attempts:
+                due.append(now_ms + self._timing.poll_ms)
+        if self._has_failed:
+            due.append(now_ms + RETRY_MS)
+        return min((at for at in due if at is not None), default=None)
