@@ -28,7 +28,7 @@ from google.protobuf import duration_pb2 as google_dot_protobuf_dot_duration__pb
 from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x66\x61irgate_api/v1/quotas.proto\x12\x0f\x66\x61irgate_api.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8e\x01\n\x06\x43onfig\x12\x12\n\x04\x65tag\x18\x01 \x01(\tB\x04\xe2\x41\x01\x03\x12\x0e\n\x06source\x18\x02 \x01(\t\x12\x35\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x18\n\napplied_by\x18\x04 \x01(\tB\x04\xe2\x41\x01\x03\x12\x0f\n\x07\x63omment\x18\x05 \x01(\t\"\xaf\x01\n\rConfigPreview\x12+\n\x06starts\x18\x01 \x03(\x0b\x32\x1b.fairgate_api.v1.JobPreview\x12.\n\tevictions\x18\x02 \x03(\x0b\x32\x1b.fairgate_api.v1.JobPreview\x12*\n\x05waits\x18\x03 \x03(\x0b\x32\x1b.fairgate_api.v1.JobPreview\x12\x15\n\rwaiting_count\x18\x04 \x01(\x05\":\n\nJobPreview\x12\x0b\n\x03job\x18\x01 \x01(\t\x12\x0e\n\x06\x66lavor\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\"\xb6\x03\n\x06Tenant\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x0e\n\x06parent\x18\x02 \x01(\t\x12\x0e\n\x06weight\x18\x03 \x01(\t\x12\x0f\n\x07is_leaf\x18\x04 \x01(\x08\x12&\n\x06quotas\x18\x05 \x03(\x0b\x32\x16.fairgate_api.v1.Quota\x12\'\n\x06\x62udget\x18\x06 \x01(\x0b\x32\x17.fairgate_api.v1.Budget\x12\x19\n\x11restricts_flavors\x18\x07 \x01(\x08\x12\x17\n\x0f\x61llowed_flavors\x18\x08 \x03(\t\x12\x19\n\x0cmax_priority\x18\t \x01(\x05H\x00\x88\x01\x01\x12\x1d\n\x10max_pending_jobs\x18\n \x01(\x05H\x01\x88\x01\x01\x12\x1d\n\x10max_running_jobs\x18\x0b \x01(\x05H\x02\x88\x01\x01\x12\x11\n\tnamespace\x18\x0c \x01(\t:;\xea\x41\x38\n\x13\x66\x61irgate.dev/Tenant\x12\x10tenants/{tenant}*\x07tenants2\x06tenantB\x0f\n\r_max_priorityB\x13\n\x11_max_pending_jobsB\x13\n\x11_max_running_jobs\"j\n\x05Quota\x12\x0e\n\x06\x66lavor\x18\x01 \x01(\t\x12\x10\n\x08resource\x18\x02 \x01(\t\x12\x0f\n\x07nominal\x18\x03 \x01(\t\x12\x17\n\x0f\x62orrowing_limit\x18\x04 \x01(\t\x12\x15\n\rlending_limit\x18\x05 \x01(\t\"N\n\x06\x42udget\x12\x19\n\x11\x61\x63\x63\x65lerator_hours\x18\x01 \x01(\t\x12)\n\x06period\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x9d\x01\n\x0bTenantUsage\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12)\n\x04rows\x18\x02 \x03(\x0b\x32\x1b.fairgate_api.v1.QuotaUsage\x12\r\n\x05share\x18\x03 \x01(\t\x12\x0e\n\x06weight\x18\x04 \x01(\t\x12\x19\n\x11running_job_count\x18\x05 \x01(\x05\x12\x19\n\x11pending_job_count\x18\x06 \x01(\x05\"n\n\nQuotaUsage\x12\x0e\n\x06\x66lavor\x18\x01 \x01(\t\x12\x10\n\x08resource\x18\x02 \x01(\t\x12\r\n\x05usage\x18\x03 \x01(\t\x12\x0f\n\x07nominal\x18\x04 \x01(\t\x12\x10\n\x08\x62orrowed\x18\x05 \x01(\t\x12\x0c\n\x04lent\x18\x06 \x01(\t\"\xd4\x02\n\x06\x46lavor\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\r\n\x05price\x18\x02 \x01(\t\x12\x10\n\x08resource\x18\x03 \x01(\t\x12\x33\n\ncapacities\x18\x04 \x03(\x0b\x32\x1f.fairgate_api.v1.FlavorCapacity\x12<\n\x0bnode_labels\x18\x05 \x03(\x0b\x32\'.fairgate_api.v1.Flavor.NodeLabelsEntry\x12\x14\n\x0ckueue_flavor\x18\x06 \x01(\t\x12\x1c\n\x14\x64\x65\x66\x61ult_for_cpu_pods\x18\x07 \x01(\x08\x1a\x31\n\x0fNodeLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01:;\xea\x41\x38\n\x13\x66\x61irgate.dev/Flavor\x12\x10\x66lavors/{flavor}*\x07\x66lavors2\x06\x66lavor\"T\n\x0e\x46lavorCapacity\x12\x10\n\x08resource\x18\x01 \x01(\t\x12\x10\n\x08\x63\x61pacity\x18\x02 \x01(\t\x12\x0f\n\x07nominal\x18\x03 \x01(\t\x12\r\n\x05usage\x18\x04 \x01(\tb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1c\x66\x61irgate_api/v1/quotas.proto\x12\x0f\x66\x61irgate_api.v1\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x8e\x01\n\x06\x43onfig\x12\x12\n\x04\x65tag\x18\x01 \x01(\tB\x04\xe2\x41\x01\x03\x12\x0e\n\x06source\x18\x02 \x01(\t\x12\x35\n\x0b\x63reate_time\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x04\xe2\x41\x01\x03\x12\x18\n\napplied_by\x18\x04 \x01(\tB\x04\xe2\x41\x01\x03\x12\x0f\n\x07\x63omment\x18\x05 \x01(\t\"\xaf\x01\n\rConfigPreview\x12+\n\x06starts\x18\x01 \x03(\x0b\x32\x1b.fairgate_api.v1.JobPreview\x12.\n\tevictions\x18\x02 \x03(\x0b\x32\x1b.fairgate_api.v1.JobPreview\x12*\n\x05waits\x18\x03 \x03(\x0b\x32\x1b.fairgate_api.v1.JobPreview\x12\x15\n\rwaiting_count\x18\x04 \x01(\x05\":\n\nJobPreview\x12\x0b\n\x03job\x18\x01 \x01(\t\x12\x0e\n\x06\x66lavor\x18\x02 \x01(\t\x12\x0f\n\x07message\x18\x03 \x01(\t\"\xe9\x03\n\x06Tenant\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\x0e\n\x06parent\x18\x02 \x01(\t\x12\x0e\n\x06weight\x18\x03 \x01(\t\x12\x0f\n\x07is_leaf\x18\x04 \x01(\x08\x12&\n\x06quotas\x18\x05 \x03(\x0b\x32\x16.fairgate_api.v1.Quota\x12\'\n\x06\x62udget\x18\x06 \x01(\x0b\x32\x17.fairgate_api.v1.Budget\x12\x19\n\x11restricts_flavors\x18\x07 \x01(\x08\x12\x17\n\x0f\x61llowed_flavors\x18\x08 \x03(\t\x12\x19\n\x0cmax_priority\x18\t \x01(\x05H\x00\x88\x01\x01\x12\x1d\n\x10max_pending_jobs\x18\n \x01(\x05H\x01\x88\x01\x01\x12\x1d\n\x10max_running_jobs\x18\x0b \x01(\x05H\x02\x88\x01\x01\x12\x11\n\tnamespace\x18\x0c \x01(\t\x12\x31\n\x05usage\x18\r \x01(\x0b\x32\x1c.fairgate_api.v1.TenantUsageB\x04\xe2\x41\x01\x03:;\xea\x41\x38\n\x13\x66\x61irgate.dev/Tenant\x12\x10tenants/{tenant}*\x07tenants2\x06tenantB\x0f\n\r_max_priorityB\x13\n\x11_max_pending_jobsB\x13\n\x11_max_running_jobs\"j\n\x05Quota\x12\x0e\n\x06\x66lavor\x18\x01 \x01(\t\x12\x10\n\x08resource\x18\x02 \x01(\t\x12\x0f\n\x07nominal\x18\x03 \x01(\t\x12\x17\n\x0f\x62orrowing_limit\x18\x04 \x01(\t\x12\x15\n\rlending_limit\x18\x05 \x01(\t\"N\n\x06\x42udget\x12\x19\n\x11\x61\x63\x63\x65lerator_hours\x18\x01 \x01(\t\x12)\n\x06period\x18\x02 \x01(\x0b\x32\x19.google.protobuf.Duration\"\x9d\x01\n\x0bTenantUsage\x12\x0e\n\x06tenant\x18\x01 \x01(\t\x12)\n\x04rows\x18\x02 \x03(\x0b\x32\x1b.fairgate_api.v1.QuotaUsage\x12\r\n\x05share\x18\x03 \x01(\t\x12\x0e\n\x06weight\x18\x04 \x01(\t\x12\x19\n\x11running_job_count\x18\x05 \x01(\x05\x12\x19\n\x11pending_job_count\x18\x06 \x01(\x05\"n\n\nQuotaUsage\x12\x0e\n\x06\x66lavor\x18\x01 \x01(\t\x12\x10\n\x08resource\x18\x02 \x01(\t\x12\r\n\x05usage\x18\x03 \x01(\t\x12\x0f\n\x07nominal\x18\x04 \x01(\t\x12\x10\n\x08\x62orrowed\x18\x05 \x01(\t\x12\x0c\n\x04lent\x18\x06 \x01(\t\"\xd4\x02\n\x06\x46lavor\x12\x12\n\x04name\x18\x01 \x01(\tB\x04\xe2\x41\x01\x08\x12\r\n\x05price\x18\x02 \x01(\t\x12\x10\n\x08resource\x18\x03 \x01(\t\x12\x33\n\ncapacities\x18\x04 \x03(\x0b\x32\x1f.fairgate_api.v1.FlavorCapacity\x12<\n\x0bnode_labels\x18\x05 \x03(\x0b\x32\'.fairgate_api.v1.Flavor.NodeLabelsEntry\x12\x14\n\x0ckueue_flavor\x18\x06 \x01(\t\x12\x1c\n\x14\x64\x65\x66\x61ult_for_cpu_pods\x18\x07 \x01(\x08\x1a\x31\n\x0fNodeLabelsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01:;\xea\x41\x38\n\x13\x66\x61irgate.dev/Flavor\x12\x10\x66lavors/{flavor}*\x07\x66lavors2\x06\x66lavor\"T\n\x0e\x46lavorCapacity\x12\x10\n\x08resource\x18\x01 \x01(\t\x12\x10\n\x08\x63\x61pacity\x18\x02 \x01(\t\x12\x0f\n\x07nominal\x18\x03 \x01(\t\x12\r\n\x05usage\x18\x04 \x01(\tb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -43,6 +43,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CONFIG'].fields_by_name['applied_by']._serialized_options = b'\342A\001\003'
   _globals['_TENANT'].fields_by_name['name']._loaded_options = None
   _globals['_TENANT'].fields_by_name['name']._serialized_options = b'\342A\001\010'
+  _globals['_TENANT'].fields_by_name['usage']._loaded_options = None
+  _globals['_TENANT'].fields_by_name['usage']._serialized_options = b'\342A\001\003'
   _globals['_TENANT']._loaded_options = None
   _globals['_TENANT']._serialized_options = b'\352A8\n\023fairgate.dev/Tenant\022\020tenants/{tenant}*\007tenants2\006tenant'
   _globals['_FLAVOR_NODELABELSENTRY']._loaded_options = None
@@ -58,19 +60,19 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_JOBPREVIEW']._serialized_start=497
   _globals['_JOBPREVIEW']._serialized_end=555
   _globals['_TENANT']._serialized_start=558
-  _globals['_TENANT']._serialized_end=996
-  _globals['_QUOTA']._serialized_start=998
-  _globals['_QUOTA']._serialized_end=1104
-  _globals['_BUDGET']._serialized_start=1106
-  _globals['_BUDGET']._serialized_end=1184
-  _globals['_TENANTUSAGE']._serialized_start=1187
-  _globals['_TENANTUSAGE']._serialized_end=1344
-  _globals['_QUOTAUSAGE']._serialized_start=1346
-  _globals['_QUOTAUSAGE']._serialized_end=1456
-  _globals['_FLAVOR']._serialized_start=1459
-  _globals['_FLAVOR']._serialized_end=1799
-  _globals['_FLAVOR_NODELABELSENTRY']._serialized_start=1689
-  _globals['_FLAVOR_NODELABELSENTRY']._serialized_end=1738
-  _globals['_FLAVORCAPACITY']._serialized_start=1801
-  _globals['_FLAVORCAPACITY']._serialized_end=1885
+  _globals['_TENANT']._serialized_end=1047
+  _globals['_QUOTA']._serialized_start=1049
+  _globals['_QUOTA']._serialized_end=1155
+  _globals['_BUDGET']._serialized_start=1157
+  _globals['_BUDGET']._serialized_end=1235
+  _globals['_TENANTUSAGE']._serialized_start=1238
+  _globals['_TENANTUSAGE']._serialized_end=1395
+  _globals['_QUOTAUSAGE']._serialized_start=1397
+  _globals['_QUOTAUSAGE']._serialized_end=1507
+  _globals['_FLAVOR']._serialized_start=1510
+  _globals['_FLAVOR']._serialized_end=1850
+  _globals['_FLAVOR_NODELABELSENTRY']._serialized_start=1740
+  _globals['_FLAVOR_NODELABELSENTRY']._serialized_end=1789
+  _globals['_FLAVORCAPACITY']._serialized_start=1852
+  _globals['_FLAVORCAPACITY']._serialized_end=1936
 # @@protoc_insertion_point(module_scope)

@@ -49,7 +49,7 @@ class JobPreview(_message.Message):
     def __init__(self, job: _Optional[str] = ..., flavor: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
 
 class Tenant(_message.Message):
-    __slots__ = ("name", "parent", "weight", "is_leaf", "quotas", "budget", "restricts_flavors", "allowed_flavors", "max_priority", "max_pending_jobs", "max_running_jobs", "namespace")
+    __slots__ = ("name", "parent", "weight", "is_leaf", "quotas", "budget", "restricts_flavors", "allowed_flavors", "max_priority", "max_pending_jobs", "max_running_jobs", "namespace", "usage")
     NAME_FIELD_NUMBER: _ClassVar[int]
     PARENT_FIELD_NUMBER: _ClassVar[int]
     WEIGHT_FIELD_NUMBER: _ClassVar[int]
@@ -62,6 +62,7 @@ class Tenant(_message.Message):
     MAX_PENDING_JOBS_FIELD_NUMBER: _ClassVar[int]
     MAX_RUNNING_JOBS_FIELD_NUMBER: _ClassVar[int]
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
+    USAGE_FIELD_NUMBER: _ClassVar[int]
     name: str
     parent: str
     weight: str
@@ -74,7 +75,8 @@ class Tenant(_message.Message):
     max_pending_jobs: int
     max_running_jobs: int
     namespace: str
-    def __init__(self, name: _Optional[str] = ..., parent: _Optional[str] = ..., weight: _Optional[str] = ..., is_leaf: bool = ..., quotas: _Optional[_Iterable[_Union[Quota, _Mapping]]] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., restricts_flavors: bool = ..., allowed_flavors: _Optional[_Iterable[str]] = ..., max_priority: _Optional[int] = ..., max_pending_jobs: _Optional[int] = ..., max_running_jobs: _Optional[int] = ..., namespace: _Optional[str] = ...) -> None: ...
+    usage: TenantUsage
+    def __init__(self, name: _Optional[str] = ..., parent: _Optional[str] = ..., weight: _Optional[str] = ..., is_leaf: bool = ..., quotas: _Optional[_Iterable[_Union[Quota, _Mapping]]] = ..., budget: _Optional[_Union[Budget, _Mapping]] = ..., restricts_flavors: bool = ..., allowed_flavors: _Optional[_Iterable[str]] = ..., max_priority: _Optional[int] = ..., max_pending_jobs: _Optional[int] = ..., max_running_jobs: _Optional[int] = ..., namespace: _Optional[str] = ..., usage: _Optional[_Union[TenantUsage, _Mapping]] = ...) -> None: ...
 
 class Quota(_message.Message):
     __slots__ = ("flavor", "resource", "nominal", "borrowing_limit", "lending_limit")
