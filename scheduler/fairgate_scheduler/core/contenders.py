@@ -1,0 +1,133 @@
+"""The jobs of one plan as the refill sees them, each with what it would take, and what keeps it from an option."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import NamedTuple
+
+from fairgate_scheduler.core.jobs import Job, Option
+from fairgate_scheduler.core.quota import quota_tree
+from fairgate_scheduler.core.snapshot import Running, Snapshot
+from fairgate_scheduler.core.usage import Bounds, Charge
+
+Rank = tuple[int, int, int, str]
+"""Place in a tenant's order: priority (high first), submit time, order of the submits, id."""
+
+
+class Obstacle(Enum):
+    """What keeps a pending job from one of its options, before anybody asks whether there is room."""
+
+    UNKNOWN_FLAVOR = auto()
+    NOT_ALLOWED = auto()
+    DOES_NOT_RUN = auto()
+    NEVER_FITS = auto()
+    BACKOFF = auto()
+    WAITS_FOR_EARLIER = auto()
+
+
+class Choice(NamedTuple):
+    """One option of a job, by its index, and what the job is charged on it."""
+
+    option: int
+    charge: Charge
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contender:
+    """A job that runs (``held`` is what it holds) or is pending (``choices`` are the options it may take now).
+
+    ``group``: pending jobs of a leaf with equal groups differ in nothing but their rank.
+    """
+
+    job: Job
+    leaf: int
+    rank: Rank
+    group: Hashable
+    choices: tuple[Choice, ...] = ()
+    held: Choice | None = None
+    admission: int = 0
+    is_protected: bool = False
+
+    @property
+    def priority(self) -> int:
+        """The job's priority."""
+        return self.job.priority
+
+
+class Field:
+    """The config, the bounds and the instant of one plan; it makes the contenders."""
+
+    def __init__(self, snapshot: Snapshot, now_ms: int) -> None:
+        self.config = snapshot.config
+        self.policy = snapshot.config.policy
+        self.tree = quota_tree(snapshot.config)
+        self.bounds = Bounds(self.tree, snapshot.capacity)
+        self.now_ms = now_ms
+        self._allowed = {leaf: self._allowed_by_path(leaf) for leaf in self.tree.leaves}
+
+    def running(self, running: Running) -> Contender:
+        """A job that runs, on what its attempt has reserved."""
+        job, attempt = running.job, running.attempt
+        choice = Choice(attempt.option, self.bounds.charge(job.tenant, attempt.demand))
+        protected = running.leaving or self._is_protected(job, ran_ms(running, self.now_ms))
+        return self._running(job, choice, attempt.admission, protected)
+
+    def admitted(self, contender: Contender, choice: Choice, admission: int) -> Contender:
+        """A pending job after its admission in this plan."""
+        return self._running(contender.job, choice, admission, self._is_protected(contender.job, 0))
+
+    def pending(self, job: Job, since_ms: int, *, ignore_fallback_after: bool = False) -> Contender:
+        """A pending job that became so at ``since_ms``."""
+        usable = self.usable(job)
+        waited = ignore_fallback_after or self.now_ms - since_ms >= job.fallback_after_ms
+        choices = usable if waited else usable[:1]
+        leaf = self.tree.index[job.tenant]
+        group = (job.priority, tuple(choice.charge for choice in choices))
+        return Contender(job, leaf, rank_of(job), group, choices)
+
+    def usable(self, job: Job) -> tuple[Choice, ...]:
+        """The options that a job could take if nothing else ran, its wait for earlier ones left aside."""
+        return tuple(
+            Choice(index, self.bounds.charge(job.tenant, option.demand))
+            for index, option in enumerate(job.options)
+            if self.obstacle(job, index, option) is None
+        )
+
+    def obstacle(self, job: Job, index: int, option: Option) -> Obstacle | None:
+        """The first thing that keeps a job from an option, its wait for earlier options left aside."""
+        flavors = {option.flavor, *(group.flavor for group in option.groups), *(row[0] for row in option.demand)}
+        allowed = self._allowed[self.tree.index[job.tenant]]
+        if not flavors <= self.config.flavors.keys():
+            return Obstacle.UNKNOWN_FLAVOR
+        if allowed is not None and not flavors <= allowed:
+            return Obstacle.NOT_ALLOWED
+        if option.speed <= 0:
+            return Obstacle.DOES_NOT_RUN
+        if not self.bounds.is_possible(self.bounds.charge(job.tenant, option.demand)):
+            return Obstacle.NEVER_FITS
+        until_ms = job.backoff.get(index)
+        return Obstacle.BACKOFF if until_ms is not None and until_ms > self.now_ms else None
+
+    def _running(self, job: Job, choice: Choice, admission: int, protected: bool) -> Contender:
+        leaf = self.tree.index[job.tenant]
+        return Contender(job, leaf, rank_of(job), job.id, (), choice, admission, protected)
+
+    def _is_protected(self, job: Job, ran: int) -> bool:
+        return not job.preemptible or ran < self.policy.min_runtime_ms
+
+    def _allowed_by_path(self, leaf: int) -> frozenset[str] | None:
+        """The flavors that every tenant on the path allows; ``None``: all."""
+        lists = [self.config.tenants[self.tree.ids[node]].allowed_flavors for node in self.tree.paths[leaf]]
+        given = [each for each in lists if each is not None]
+        return frozenset.intersection(*given) if given else None
+
+
+def rank_of(job: Job) -> Rank:
+    """A job's place in its tenant's order."""
+    return -job.priority, job.submitted_at_ms, job.sequence, job.id
+
+
+def ran_ms(running: Running, now_ms: int) -> int:
+    """How long an attempt has run: from when it was ready. A clock that went back counts as no time."""
+    ready_at_ms = running.attempt.ready_at_ms
+    return 0 if ready_at_ms is None else max(0, now_ms - ready_at_ms)

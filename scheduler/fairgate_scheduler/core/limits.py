@@ -1,0 +1,32 @@
+"""Limits on the number of running jobs of a tenant, its whole subtree included."""
+
+from fairgate_scheduler.core.quota import QuotaTree
+
+
+class RunningCounts:
+    """How many jobs run below each tenant that has a limit, changed job by job."""
+
+    def __init__(self, tree: QuotaTree) -> None:
+        limits = [tree.config.tenants[tenant].max_running_jobs for tenant in tree.ids]
+        self._limited = tuple(
+            tuple((node, limit) for node in path if (limit := limits[node]) is not None) for path in tree.paths
+        )
+        self._counts = [0] * len(tree.ids)
+
+    def add(self, node: int) -> None:
+        """Count one more job of a tenant."""
+        for each, _ in self._limited[node]:
+            self._counts[each] += 1
+
+    def remove(self, node: int) -> None:
+        """Count one job of a tenant less."""
+        for each, _ in self._limited[node]:
+            self._counts[each] -= 1
+
+    def allows(self, node: int) -> bool:
+        """Whether one more job of a tenant may run."""
+        return all(self._counts[each] < limit for each, limit in self._limited[node])
+
+    def first_full(self, node: int) -> tuple[int, int] | None:
+        """The tenant nearest to this one that may not run another job, and its limit."""
+        return next(((each, limit) for each, limit in self._limited[node] if self._counts[each] >= limit), None)
