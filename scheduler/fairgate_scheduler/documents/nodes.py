@@ -128,6 +128,7 @@ class _Open:
     key_lines: dict[str, int] = field(default_factory=dict)
     merged: dict[str, Node] = field(default_factory=dict)
     key: str | None = None
+    is_merge: bool = False
     size: int = 1
     depth: int = 1
 
@@ -171,6 +172,7 @@ class _Builder:
         parent = self._stack[-1] if self._stack else None
         if parent is not None and parent.kind is Kind.MAPPING and parent.key is None:
             self._key(parent, event.value, line)
+            parent.is_merge = is_plain and event.value == "<<"
             return
         self._add(Node(kind, line, text=event.value, is_plain=is_plain), event.anchor, 1, 0)
 
@@ -225,7 +227,7 @@ class _Builder:
             parent.items.append(node)
             return
         assert parent.key is not None, parent
-        if parent.key == "<<":
+        if parent.is_merge:
             self._merge(parent, node)
         else:
             parent.entries[parent.key] = node
