@@ -18,6 +18,12 @@ class Turns:
         self._waiting: deque[threading.Lock] = deque()
         self._owner: int | None = None
 
+    @property
+    def waiting(self) -> int:
+        """How many threads wait for their turn now."""
+        with self._mutex:
+            return len(self._waiting)
+
     @contextmanager
     def turn(self) -> Iterator[None]:
         """Wait for our turn and have it until the block ends.
