@@ -53,7 +53,7 @@ def render_config(config: Config) -> str:
 
 
 def diff_configs(old: Config, new: Config) -> list[ConfigChange]:
-    """What differs, field by field and in canonical order; a whole tenant or flavor that comes or goes is one change."""
+    """What differs, field by field, in canonical order; a whole tenant or flavor that comes or goes is one change."""
     return list(_differences(_comparable(old), _comparable(new), ""))
 
 

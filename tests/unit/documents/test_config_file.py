@@ -107,30 +107,46 @@ HEAD = "version: 1\nflavors: {h100: {}, cpu: {}}\ntenants:\n  - {id: org}\n"
         ("version: 1\nflavours: {}\n", "a.yaml:2: flavours: unknown key 'flavours' (did you mean 'flavors'?)"),
         (
             "- a\n",
-            "a.yaml:1: a list where a mapping belongs (write keys: version, flavors, tenants, priorities, speeds, policy)",
+            (
+                "a.yaml:1: a list where a mapping belongs "
+                "(write keys: version, flavors, tenants, priorities, speeds, policy)"
+            ),
         ),
         (
             "version: 1\nflavors:\n  H100: {}\n",
-            "a.yaml:3: flavors.H100: 'H100' is not a name that Kubernetes takes "
-            "(lower-case letters, digits and '-', 63 at most, no '-' at either end)",
+            (
+                "a.yaml:3: flavors.H100: 'H100' is not a name that Kubernetes takes "
+                "(lower-case letters, digits and '-', 63 at most, no '-' at either end)"
+            ),
         ),
         ("version: 1\nflavors:\n  h: {price: -1}\n", "a.yaml:3: flavors.h.price: -1 is negative (write 0 or more)"),
         (
             "version: 1\nflavors:\n  h: {capacity: {nvidia.com/gpu: 500m}}\n",
-            "a.yaml:3: flavors.h.capacity[nvidia.com/gpu]: '500m' is a fraction of a nvidia.com/gpu device "
-            "(ask for whole devices)",
+            (
+                "a.yaml:3: flavors.h.capacity[nvidia.com/gpu]: '500m' is a fraction of a nvidia.com/gpu device "
+                "(ask for whole devices)"
+            ),
         ),
         (
             "version: 1\nflavors:\n  h: {resource: cpu}\n",
-            "a.yaml:3: flavors.h.resource: 'cpu' is no accelerator (name a device such as nvidia.com/gpu, or leave it out)",
+            (
+                "a.yaml:3: flavors.h.resource: 'cpu' is no accelerator "
+                "(name a device such as nvidia.com/gpu, or leave it out)"
+            ),
         ),
         (
             "version: 1\nflavors:\n  a: {default_for_cpu_pods: true}\n  b: {default_for_cpu_pods: true}\n",
-            "a.yaml:4: flavors.b.default_for_cpu_pods: 'a' is the default for CPU pods already (set it on one flavor only)",
+            (
+                "a.yaml:4: flavors.b.default_for_cpu_pods: 'a' is the default for CPU pods already "
+                "(set it on one flavor only)"
+            ),
         ),
         (
             "version: 1\nflavors:\n  a: {kueue_flavor: x}\n  b: {kueue_flavor: x}\n",
-            "a.yaml:4: flavors.b.kueue_flavor: 'a' uses the ResourceFlavor 'x' already (each flavor needs one of its own)",
+            (
+                "a.yaml:4: flavors.b.kueue_flavor: 'a' uses the ResourceFlavor 'x' already "
+                "(each flavor needs one of its own)"
+            ),
         ),
         (
             "version: 1\nflavors:\n  a:\n    tolerations:\n      - {operator: Exist}\n",
@@ -148,8 +164,10 @@ HEAD = "version: 1\nflavors: {h100: {}, cpu: {}}\ntenants:\n  - {id: org}\n"
         (HEAD + "  - {parent: org}\n", "a.yaml:5: tenants[1]: id is missing (add id: …)"),
         (
             HEAD + "  - id: a_b\n",
-            "a.yaml:5: tenants[1].id: 'a_b' is not a name that Kubernetes takes "
-            "(lower-case letters, digits and '-', 63 at most, no '-' at either end)",
+            (
+                "a.yaml:5: tenants[1].id: 'a_b' is not a name that Kubernetes takes "
+                "(lower-case letters, digits and '-', 63 at most, no '-' at either end)"
+            ),
         ),
         (HEAD + "  - {id: a, weight: -2}\n", "a.yaml:5: tenants[1].weight: -2 is negative (write 0 or more)"),
         (
@@ -162,13 +180,17 @@ HEAD = "version: 1\nflavors: {h100: {}, cpu: {}}\ntenants:\n  - {id: org}\n"
         ),
         (
             HEAD + "  - id: a\n    parent: org\n    quota:\n      h100:\n        cpu: {nominal: 4, lending_limit: 5}\n",
-            "a.yaml:9: tenants[1].quota.h100.cpu.lending_limit: lending_limit 5 is above nominal 4 "
-            "(lend at most what is owned, or leave it out)",
+            (
+                "a.yaml:9: tenants[1].quota.h100.cpu.lending_limit: lending_limit 5 is above nominal 4 "
+                "(lend at most what is owned, or leave it out)"
+            ),
         ),
         (
             HEAD + "  - id: a\n    quota: {h100: {cpu: {borrowing_limit: 0}}}\n",
-            "a.yaml:6: tenants[1].quota.h100.cpu.borrowing_limit: 'a' is a root: "
-            "there is nobody that it could borrow from or lend to (remove it)",
+            (
+                "a.yaml:6: tenants[1].quota.h100.cpu.borrowing_limit: 'a' is a root: "
+                "there is nobody that it could borrow from or lend to (remove it)"
+            ),
         ),
         (
             HEAD + "  - id: a\n    quota: {h100: {cpu: {nominl: 0}}}\n",
@@ -180,13 +202,17 @@ HEAD = "version: 1\nflavors: {h100: {}, cpu: {}}\ntenants:\n  - {id: org}\n"
         ),
         (
             HEAD + "  - {id: a, namespace: n}\n  - {id: b, namespace: n}\n",
-            "a.yaml:6: tenants[2].namespace: the namespace 'n' belongs to 'a' already "
-            "(one namespace is one tenant's trust domain)",
+            (
+                "a.yaml:6: tenants[2].namespace: the namespace 'n' belongs to 'a' already "
+                "(one namespace is one tenant's trust domain)"
+            ),
         ),
         (
             HEAD + "  - {id: a, namespace: n}\n  - {id: b, parent: a}\n",
-            "a.yaml:5: tenants[1].namespace: an inner tenant with a namespace "
-            "(only leaf tenants submit jobs: give each leaf its own)",
+            (
+                "a.yaml:5: tenants[1].namespace: an inner tenant with a namespace "
+                "(only leaf tenants submit jobs: give each leaf its own)"
+            ),
         ),
         (
             HEAD + "  - {id: a, allowed_flavors: [h100, l4]}\n",
@@ -206,8 +232,10 @@ HEAD = "version: 1\nflavors: {h100: {}, cpu: {}}\ntenants:\n  - {id: org}\n"
         ),
         (
             HEAD + "  - {id: a, roles: {viewer: [x]}}\n",
-            "a.yaml:5: tenants[1].roles.viewer[0]: 'x' names nobody "
-            "(write user:NAME, group:NAME or serviceaccount:NAMESPACE/NAME)",
+            (
+                "a.yaml:5: tenants[1].roles.viewer[0]: 'x' names nobody "
+                "(write user:NAME, group:NAME or serviceaccount:NAMESPACE/NAME)"
+            ),
         ),
         (
             HEAD + "priorities: {high: 1.5}\n",
@@ -220,8 +248,10 @@ HEAD = "version: 1\nflavors: {h100: {}, cpu: {}}\ntenants:\n  - {id: org}\n"
         ),
         (
             HEAD + "policy: {min_runtime: 10}\n",
-            "a.yaml:5: policy.min_runtime: '10' is not a duration "
-            "(write a number with its unit, such as 90s, 10m, 1h30m or 7d)",
+            (
+                "a.yaml:5: policy.min_runtime: '10' is not a duration "
+                "(write a number with its unit, such as 90s, 10m, 1h30m or 7d)"
+            ),
         ),
         (
             HEAD + "policy: {quota_cut: evict}\n",
@@ -229,8 +259,10 @@ HEAD = "version: 1\nflavors: {h100: {}, cpu: {}}\ntenants:\n  - {id: org}\n"
         ),
         (
             HEAD + "policy:\n  dominant_resources: [gpu]\n",
-            "a.yaml:6: policy.dominant_resources: not a choice of resources: gpu "
-            "(name each of accelerator, cpu, memory at most once, and one at least)",
+            (
+                "a.yaml:6: policy.dominant_resources: not a choice of resources: gpu "
+                "(name each of accelerator, cpu, memory at most once, and one at least)"
+            ),
         ),
         (
             HEAD + "policy: {reclaim: yes}\n",
