@@ -1,0 +1,140 @@
+"""The configuration, tenants, flavors and what is used of them, as the client shows them.
+
+Amounts are Kubernetes quantities in text, ratios exact fractions, instants in UTC.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from fractions import Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One applied configuration. ``source`` is the YAML document as it was applied, ``etag`` names the version."""
+
+    etag: str
+    source: str
+    create_time: datetime | None = None
+    applied_by: str = ""
+    comment: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class JobPreview:
+    """What would become of one job, and why. ``flavor`` is what it would start on, or would lose."""
+
+    job: str
+    flavor: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigChange:
+    """What a new version of the configuration changes: its text line by line, and the jobs of now.
+
+    ``waits`` lists at most 100 of the ``waiting_count`` jobs that would wait.
+    """
+
+    config: Config
+    changes: tuple[str, ...] = ()
+    starts: tuple[JobPreview, ...] = ()
+    evictions: tuple[JobPreview, ...] = ()
+    waits: tuple[JobPreview, ...] = ()
+    waiting_count: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """What a tenant owns of one resource of one flavor, and how far it may borrow and lend."""
+
+    flavor: str
+    resource: str
+    nominal: str
+    borrowing_limit: str
+    lending_limit: str
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Priced accelerator-hours per period."""
+
+    accelerator_hours: Fraction
+    period: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Tenant:
+    """A node of the tenant tree. ``parent`` is "" for a root; ``allowed_flavors`` is ``None`` where all are allowed."""
+
+    name: str
+    parent: str = ""
+    weight: Fraction = Fraction(1)
+    is_leaf: bool = True
+    quotas: tuple[Quota, ...] = ()
+    budget: Budget | None = None
+    allowed_flavors: tuple[str, ...] | None = None
+    max_priority: int | None = None
+    max_pending_jobs: int | None = None
+    max_running_jobs: int | None = None
+    namespace: str = ""
+
+    @property
+    def id(self) -> str:
+        """The last part of its name."""
+        return self.name.rpartition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class QuotaUsage:
+    """What is used of one resource of one flavor. ``nominal`` includes the subtree's."""
+
+    flavor: str
+    resource: str
+    usage: str
+    nominal: str
+    borrowed: str
+    lent: str
+
+
+@dataclass(frozen=True, slots=True)
+class TenantUsage:
+    """What a tenant uses of its quota now, its subtree included.
+
+    ``share`` is its dominant share of the whole tree's nominal quota ÷ ``weight``; for weight 0 without the division.
+    """
+
+    tenant: str
+    rows: tuple[QuotaUsage, ...]
+    share: Fraction
+    weight: Fraction
+    running_job_count: int
+    pending_job_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class FlavorCapacity:
+    """What there is of one resource of a flavor: physically, as nominal quota, and in use."""
+
+    resource: str
+    capacity: str
+    nominal: str
+    usage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """One kind of capacity. ``price`` is what one accelerator counts in shares and budgets."""
+
+    name: str
+    price: Fraction
+    resource: str = ""
+    capacities: tuple[FlavorCapacity, ...] = ()
+    node_labels: Mapping[str, str] = field(default_factory=dict)
+    kueue_flavor: str = ""
+    default_for_cpu_pods: bool = False
+
+    @property
+    def id(self) -> str:
+        """The last part of its name."""
+        return self.name.rpartition("/")[2]
