@@ -1,37 +1,26 @@
 """Admitted attempts are launched when what gives way for them is gone: never above quota or capacity in between."""
 
-from dataclasses import replace
-
 from fairgate_scheduler.core import lifecycle
-from fairgate_scheduler.core.jobs import AttemptState, JobState
+from fairgate_scheduler.core.jobs import Attempt, AttemptState, JobState
+from fairgate_scheduler.core.launching import launchable
 from fairgate_scheduler.service.app import App
-from fairgate_scheduler.service.apply import Room
 from fairgate_scheduler.service.guard import tolerate
-from fairgate_scheduler.service.world import AttemptKey
 
 
 def launch(app: App, now_ms: int) -> None:
     """Have every attempt started that is admitted and for which there is room now."""
-    for job, number in _launchable(app):
-        with tolerate(f"launching attempt {number} of {job}"), app.write() as writing:
-            stored = writing.transaction.get_job(job)
-            attempts = {each.number: each for each in writing.transaction.get_attempts(job)}
-            attempt = attempts.get(number)
-            if stored and attempt and (stored.state, attempt.state) == (JobState.ADMITTED, AttemptState.RESERVED):
-                writing.write(lifecycle.launch(stored, attempt, now_ms))
+    for attempt in _launchable(app):
+        with tolerate(f"launching attempt {attempt.number} of {attempt.job}"), app.write() as writing:
+            job = writing.transaction.get_job(attempt.job)
+            stored = {each.number: each for each in writing.transaction.get_attempts(attempt.job)}.get(attempt.number)
+            if job and stored and (job.state, stored.state) == (JobState.ADMITTED, AttemptState.RESERVED):
+                writing.write(lifecycle.launch(job, stored, now_ms))
 
 
-def _launchable(app: App) -> list[AttemptKey]:
+def _launchable(app: App) -> tuple[Attempt, ...]:
     with app.world() as world:
-        reserved, present, snapshot = world.reserved(), world.present(), world.snapshot()
-        tenants = {name: job.tenant for name, job in world.jobs.items()} if reserved else {}
-    if not reserved:
-        return []
-    room = Room(snapshot, [replace(each, holds_quota=True) for each in present.values()], tenants)
-    busy = {job for job, _number in present}
-    out = []
-    for attempt in reserved:
-        if attempt.job not in busy and room.has(tenants[attempt.job], attempt.demand):
-            room.take(tenants[attempt.job], attempt.demand)
-            out.append((attempt.job, attempt.number))
-    return out
+        if not world.reserved():
+            return ()
+        snapshot = world.snapshot()
+        attempts = [(world.jobs[each.job].tenant, each) for each in world.attempts.values()]
+    return launchable(snapshot.config, snapshot.capacity, attempts)

@@ -57,7 +57,7 @@ class Observer:
     def _clean_up(self, traces: Sequence[Observation]) -> None:
         """Forget what has ended and is written down; stop what runs without being admitted."""
         with self._app.world() as world:
-            reserved = {(each.job, each.number) for each in world.reserved()}
+            reserved = world.reserved()
         for trace in traces:
             key = (trace.job, trace.attempt)
             if key in reserved:

@@ -4,7 +4,7 @@ import heapq
 from collections.abc import Iterable, Mapping
 from itertools import count
 
-from fairgate_scheduler.core.jobs import Attempt, Job, JobState
+from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
 from fairgate_scheduler.core.lifecycle import Change, expires_at_ms
 from fairgate_scheduler.core.snapshot import Running, Snapshot
 from fairgate_scheduler.core.tenancy import Config
@@ -73,10 +73,9 @@ class World:
         """The attempts of which processes or pods may exist."""
         return {key: attempt for key, attempt in self.attempts.items() if attempt.is_present}
 
-    def reserved(self) -> tuple[Attempt, ...]:
-        """The attempts that are admitted and not launched, in the order of admission."""
-        waiting = (each for each in self.attempts.values() if each.holds_quota and not each.is_present)
-        return tuple(sorted(waiting, key=_admission))
+    def reserved(self) -> frozenset[AttemptKey]:
+        """The attempts that are admitted and not launched."""
+        return frozenset(key for key, each in self.attempts.items() if each.state is AttemptState.RESERVED)
 
     def deadlines(self) -> Mapping[str, int]:
         """When each running job reaches its time limit, in milliseconds since the epoch."""

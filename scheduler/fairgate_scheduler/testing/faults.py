@@ -1,0 +1,129 @@
+"""Faults for simulations: a server that crashes between any two calls, and a runner that fails and answers late."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TypeVar
+
+from fairgate_scheduler.core.lifecycle import Observation
+from fairgate_scheduler.ports import Launch, LogChunk, Runner, Store, Transaction
+
+Value = TypeVar("Value")
+
+
+class Crash(BaseException):
+    """The server is gone, with all that it had in memory. No ``except Exception`` sees it, as none sees a SIGKILL."""
+
+
+class RunnerBroken(RuntimeError):  # noqa: N818 - reads better in a log than …Error
+    """The runner could not do, or could not tell that it did, what it was asked for."""
+
+
+class CrashPoints:
+    """Numbers the places at which the server may crash and crashes where it was told to.
+
+    ``is_due`` gets the number of the place, from 1, and says whether the server crashes there.
+    """
+
+    def __init__(self, is_due: Callable[[int], bool]) -> None:
+        self.passed = 0
+        self.is_on = True
+        self._is_due = is_due
+
+    def __call__(self) -> None:
+        """Pass one place, or not."""
+        if self.is_on:
+            self.passed += 1
+            if self._is_due(self.passed):
+                raise Crash(self.passed)
+
+
+class CrashingStore:
+    """A store whose user may crash before a transaction, before its commit, and after it."""
+
+    def __init__(self, store: Store, point: CrashPoints) -> None:
+        self._store = store
+        self._point = point
+
+    @contextmanager
+    def transaction(self, *, read_only: bool = False) -> Iterator[Transaction]:
+        """As the store's own."""
+        self._point()
+        with self._store.transaction(read_only=read_only) as transaction:
+            yield transaction
+            self._point()
+        self._point()
+
+    def close(self) -> None:
+        """Nothing: the store outlives its user."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreliability:
+    """How often, in a hundred calls, something goes wrong."""
+
+    error: int = 0
+    """A call fails, half of the times after it has done what it should."""
+    late: int = 0
+    """An attempt is seen as it was at the last look."""
+    unseen: int = 0
+    """An attempt is not seen in one look, though it is there."""
+    twice: int = 0
+    """An attempt is in the answer twice."""
+
+
+class FaultyRunner:
+    """A runner behind a bad connection, whose user may crash before and after every call."""
+
+    def __init__(self, runner: Runner, point: CrashPoints, faults: Unreliability, chance: random.Random) -> None:
+        self.faults = faults
+        self._runner = runner
+        self._point = point
+        self._chance = chance
+        self._last: dict[tuple[str, int], Observation] = {}
+        self._was_unseen = False
+
+    def launch(self, launch: Launch) -> None:
+        """Start an attempt, perhaps."""
+        self._call(lambda: self._runner.launch(launch))
+
+    def stop(self, job: str, attempt: int, reason: str) -> None:
+        """Stop an attempt, perhaps."""
+        self._call(lambda: self._runner.stop(job, attempt, reason))
+
+    def observe(self) -> Sequence[Observation]:
+        """What is true now, or was a moment ago. What is left out of one look is in the next one."""
+        now = {(each.job, each.attempt): each for each in self._call(self._runner.observe)}
+        out: list[Observation] = []
+        unseen = not self._was_unseen and self._is_due(self.faults.unseen)
+        for key, observation in now.items():
+            seen = self._last.get(key, observation) if self._is_due(self.faults.late) else observation
+            out += [seen, seen] if self._is_due(self.faults.twice) else [seen]
+        if unseen and out:
+            out.remove(self._chance.choice(out))
+        self._was_unseen = unseen
+        self._last = now
+        return out
+
+    def forget(self, job: str, attempt: int) -> None:
+        """Forget an attempt, perhaps."""
+        self._call(lambda: self._runner.forget(job, attempt))
+
+    def read_log(self, job: str, attempt: int, offset: int, limit: int) -> LogChunk:
+        """Its log."""
+        return self._runner.read_log(job, attempt, offset, limit)
+
+    def _call(self, call: Callable[[], Value]) -> Value:
+        self._point()
+        fails = self._is_due(self.faults.error)
+        if fails and self._chance.random() < 0.5:
+            raise RunnerBroken("no answer")
+        answer = call()
+        self._point()
+        if fails:
+            raise RunnerBroken("the answer was lost")
+        return answer
+
+    def _is_due(self, of_a_hundred: int) -> bool:
+        return of_a_hundred > 0 and self._chance.randrange(100) < of_a_hundred
