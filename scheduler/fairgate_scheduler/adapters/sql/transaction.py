@@ -117,7 +117,7 @@ class SqlTransaction:
         if query.tenants is not None:
             statement = statement.where(_job.c.tenant.in_(sorted(query.tenants)))
         if query.states is not None:
-            statement = statement.where(_job.c.state.in_(sorted(query.states)))
+            statement = statement.where(_job.c.state.in_(_texts(query.states)))
         if query.before_sequence is not None:
             statement = statement.where(_job.c.sequence < query.before_sequence)
         return [JOB.record(row) for row in self._reading().execute(statement)]
@@ -126,7 +126,7 @@ class SqlTransaction:
         return [JOB.record(row) for row in self._reading().execute(_LIVE_JOBS)]
 
     def count_jobs(self, tenants: frozenset[str], states: frozenset[JobState]) -> int:
-        statement = select(func.count()).where(_job.c.tenant.in_(sorted(tenants)), _job.c.state.in_(sorted(states)))
+        statement = select(func.count()).where(_job.c.tenant.in_(sorted(tenants)), _job.c.state.in_(_texts(states)))
         return int(self._reading().execute(statement).scalar_one())
 
     def insert_job(self, job: Job, submission: Submission) -> None:
@@ -290,3 +290,7 @@ class SqlTransaction:
         if not self._read_only:  # nobody else can write while we do
             self._counters[counter] = last
         return last
+
+
+def _texts(states: frozenset[JobState]) -> list[str]:
+    return sorted(state.value for state in states)
