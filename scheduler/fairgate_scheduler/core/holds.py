@@ -1,0 +1,163 @@
+"""Why pending jobs wait: a reason for each, cheaply, and for one job everything that there is to say."""
+
+from collections.abc import Hashable, Mapping
+from typing import Final
+
+from fairgate_scheduler.core.contenders import Contender, Field, Obstacle, rank_of
+from fairgate_scheduler.core.jobs import AttemptState, Job, Option
+from fairgate_scheduler.core.ledger import charge_of
+from fairgate_scheduler.core.limits import RunningCounts
+from fairgate_scheduler.core.needs import Holders, needs_of
+from fairgate_scheduler.core.refill import refill
+from fairgate_scheduler.core.snapshot import Hold, HoldReason, OptionReport, Snapshot
+from fairgate_scheduler.core.usage import Usage
+
+NEVER: Final = frozenset({Obstacle.UNKNOWN_FLAVOR, Obstacle.NOT_ALLOWED, Obstacle.DOES_NOT_RUN})
+"""Obstacles that no other use of quota would remove."""
+
+_MESSAGES: Final[Mapping[HoldReason, str]] = {
+    HoldReason.NO_MATCHING_FLAVOR: "none of its options runs on a flavor that exists and that its tenant may use",
+    HoldReason.EXCEEDS_MAX_QUOTA: "no option fits today's quotas and capacity, even if nothing else ran",
+    HoldReason.TENANT_LIMIT: "the tenant runs as many jobs as its max_running_jobs allows",
+    HoldReason.BACKOFF: "every option is skipped for a while, because its pods did not get ready in time",
+    HoldReason.WAITING_FOR_PREFERRED: "a later option could start now, but it waits for earlier ones",
+    HoldReason.WAITING_FOR_QUOTA: "there is not enough free for it now",
+    HoldReason.WAITING_FOR_PREEMPTED: "it is admitted and waits until the jobs that gave way to it are gone",
+}
+
+
+class Waiting:
+    """Says of the pending jobs of one snapshot why they wait. Meant for a settled snapshot: one without a plan."""
+
+    def __init__(self, snapshot: Snapshot, now_ms: int) -> None:
+        self.field = Field(snapshot, now_ms)
+        running = (self.field.running(each) for each in snapshot.running)
+        self.running = sorted(running, key=lambda each: each.admission)
+        self.pending = {job.id: job for job in snapshot.pending}
+        self.present = Usage(self.field.bounds)
+        self.limits = RunningCounts(self.field.tree)
+        for each in self.running:
+            self.present.add(charge_of(each))
+            self.limits.add(each.leaf)
+        self._could_start: dict[tuple[int, Hashable], bool] = {}
+        self._others: list[Contender] | None = None
+
+    def reason(self, job: Job) -> HoldReason:
+        """The first reason, in the order of ``HoldReason``, that holds for a pending job."""
+        obstacles = [self.field.obstacle(job, index, option) for index, option in enumerate(job.options)]
+        if all(each in NEVER for each in obstacles):
+            return HoldReason.NO_MATCHING_FLAVOR
+        if all(each in NEVER or each is Obstacle.NEVER_FITS for each in obstacles):
+            return HoldReason.EXCEEDS_MAX_QUOTA
+        if not self.limits.allows(self.field.tree.index[job.tenant]):
+            return HoldReason.TENANT_LIMIT
+        if None not in obstacles:
+            return HoldReason.BACKOFF
+        if self.waits_for_earlier(job) and self._later_could_start(job):
+            return HoldReason.WAITING_FOR_PREFERRED
+        return HoldReason.WAITING_FOR_QUOTA
+
+    def waits_for_earlier(self, job: Job) -> bool:
+        """Whether its ``fallback_after`` is not over."""
+        return self.field.now_ms - job.pending_since_ms < job.fallback_after_ms
+
+    def _later_could_start(self, job: Job) -> bool:
+        opened = self.field.pending(job, job.pending_since_ms, ignore_fallback_after=True)
+        later = opened.choices[1:]
+        if not later:
+            return False
+        if any(self.present.fits(choice.charge) for choice in later):
+            return True
+        key = (opened.leaf, opened.group)
+        if key not in self._could_start:
+            # Only an eviction could make room for it, and who would be evicted only the refill can say.
+            others = [each for each in self._contenders() if each.job.id != job.id]
+            self._could_start[key] = opened in refill(self.field, self.running, [*others, opened]).placed
+        return self._could_start[key]
+
+    def _contenders(self) -> list[Contender]:
+        if self._others is None:
+            self._others = [self.field.pending(job, job.pending_since_ms) for job in self.pending.values()]
+        return self._others
+
+
+def reasons(snapshot: Snapshot, now_ms: int) -> Mapping[str, HoldReason]:
+    """Why each pending job waits, by job id, in the order of the snapshot."""
+    waiting = Waiting(snapshot, now_ms)
+    return {job.id: waiting.reason(job) for job in snapshot.pending}
+
+
+def explain(snapshot: Snapshot, job_id: str, now_ms: int) -> Hold:
+    """Everything about why one job does not run.
+
+    Raises:
+        KeyError: no job of this id is pending, or admitted and not launched yet.
+    """
+    reserved = {each.job.id for each in snapshot.running if each.attempt.state is AttemptState.RESERVED}
+    if job_id in reserved:
+        return Hold(job_id, HoldReason.WAITING_FOR_PREEMPTED, _MESSAGES[HoldReason.WAITING_FOR_PREEMPTED])
+    waiting = Waiting(snapshot, now_ms)
+    job = waiting.pending[job_id]
+    reason = waiting.reason(job)
+    holders = Holders(waiting.field.bounds, waiting.running)
+    waits = waiting.waits_for_earlier(job)
+    reports: list[OptionReport] = []
+    is_first = True
+    for index, option in enumerate(job.options):
+        obstacle = waiting.field.obstacle(job, index, option)
+        if obstacle is None and waits and not is_first:
+            obstacle = Obstacle.WAITS_FOR_EARLIER
+        is_first = is_first and obstacle is not None
+        reports.append(_report(waiting, holders, job, index, obstacle))
+    mates = sorted(rank_of(each) for each in waiting.pending.values() if each.tenant == job.tenant)
+    return Hold(job_id, reason, _message(waiting, job, reason), tuple(reports), mates.index(rank_of(job)) + 1)
+
+
+def _report(waiting: Waiting, holders: Holders, job: Job, index: int, obstacle: Obstacle | None) -> OptionReport:
+    option, field = job.options[index], waiting.field
+    if obstacle in NEVER:
+        return OptionReport(index, option.flavor, _obstacle_text(waiting, job, option, obstacle))
+    charge = field.bounds.charge(job.tenant, option.demand)
+    if obstacle is Obstacle.NEVER_FITS:
+        return OptionReport(
+            index,
+            option.flavor,
+            "could never fit at today's quotas and capacity",
+            needs_of(Usage(field.bounds), charge),
+        )
+    needs = needs_of(waiting.present, charge, holders)
+    if obstacle is Obstacle.BACKOFF:
+        left_ms = job.backoff[index] - field.now_ms
+        return OptionReport(index, option.flavor, f"skipped for another {_seconds(left_ms)}", needs)
+    if obstacle is Obstacle.WAITS_FOR_EARLIER:
+        left_ms = job.fallback_after_ms - (field.now_ms - job.pending_since_ms)
+        text = f"not before it has waited another {_seconds(left_ms)} for earlier options"
+        return OptionReport(index, option.flavor, text, needs)
+    return OptionReport(index, option.flavor, "not enough is free" if needs else "fits beside all that runs", needs)
+
+
+def _obstacle_text(waiting: Waiting, job: Job, option: Option, obstacle: Obstacle | None) -> str:
+    config = waiting.field.config
+    flavors = sorted({option.flavor, *(group.flavor for group in option.groups), *(row[0] for row in option.demand)})
+    if obstacle is Obstacle.UNKNOWN_FLAVOR:
+        return f"no such flavor: {', '.join(each for each in flavors if each not in config.flavors)}"
+    if obstacle is Obstacle.DOES_NOT_RUN:
+        return "its speed there is 0: it does not run there"
+    for tenant in config.paths[job.tenant]:
+        allowed = config.tenants[tenant].allowed_flavors
+        refused = [each for each in flavors if allowed is not None and each not in allowed]
+        if refused:
+            return f"tenant {tenant} may not use {', '.join(refused)}"
+    raise AssertionError(f"{job.id} may use {flavors}")
+
+
+def _message(waiting: Waiting, job: Job, reason: HoldReason) -> str:
+    tree = waiting.field.tree
+    full = waiting.limits.first_full(tree.index[job.tenant])
+    if reason is HoldReason.TENANT_LIMIT and full is not None:
+        return f"tenant {tree.ids[full[0]]} runs as many jobs as its max_running_jobs allows: {full[1]}"
+    return _MESSAGES[reason]
+
+
+def _seconds(duration_ms: int) -> str:
+    return f"{-(-duration_ms // 1000)}s"
