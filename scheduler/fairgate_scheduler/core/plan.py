@@ -45,13 +45,11 @@ class _Rounds:
     running: list[Contender]
     pending: list[Contender]
     reasons: dict[str, Reason] = field(default_factory=dict)
-    left: list[Contender] = field(default_factory=list)
 
     def repeat(self) -> None:
         """Refill until nothing changes."""
-        for number in range(MAX_ROUNDS):
-            target = refill(self.world, self.running, self.pending)
-            if not self._apply(target, is_first=number == 0):
+        for _ in range(MAX_ROUNDS):
+            if not self._apply(refill(self.world, self.running, self.pending)):
                 return
         raise AssertionError(f"the refill does not come to rest: after {MAX_ROUNDS} rounds it still changes something")
 
@@ -69,15 +67,12 @@ class _Rounds:
             tuple(Admit(each.job.id, choice.option) for each, choice in admitted),
         )
 
-    def _apply(self, target: Target, *, is_first: bool) -> bool:
+    def _apply(self, target: Target) -> bool:
         """Make the target what runs. Returns whether that is a change."""
         evicted = [each for each in self.running if each not in target.placed]
         admitted = [(each, target.placed[each]) for each in target.causes]
         if not evicted and not admitted:
             return False
-        self.left += evicted
-        if not is_first:
-            self._check_later_round(admitted)
         for name, reason in reasons_of_evictions(self.world, evicted, target).items():
             self.reasons.setdefault(name, reason)
         last = max((each.admission for each in self.running), default=0)
@@ -88,19 +83,6 @@ class _Rounds:
             self.world.pending(each.job, self.world.now_ms) for each in evicted
         ]
         return True
-
-    def _check_later_round(self, admitted: Sequence[tuple[Contender, Choice]]) -> None:
-        """A later round starts only a job that was evicted, or one that shares a subtree or a limit with one."""
-        tree = self.world.tree
-        touched = {node for each in self.left for node in tree.paths[each.leaf]}
-        for each, _ in admitted:
-            shared = [node for node in tree.paths[each.leaf] if node in touched]
-            assert any(
-                node != tree.root[node]
-                or node == each.leaf
-                or tree.config.tenants[tree.ids[node]].max_running_jobs is not None
-                for node in shared
-            ), f"not idempotent: a later round starts {each.job.id} and no eviction made that possible"
 
     def _check_idempotence(self, kept: set[str], admitted: Sequence[tuple[Contender, Choice]]) -> None:
         """The last round has found nothing to change; it has to be asked again only where it saw another order.
