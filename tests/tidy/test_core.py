@@ -4,8 +4,8 @@ import ast
 
 CORE = "fairgate_scheduler.core"
 IMPORTS_ALLOWED = {
-    "abc", "bisect", "collections", "dataclasses", "enum", "fractions", "functools", "graphlib", "hashlib", "heapq",
-    "itertools", "math", "operator", "re", "string", "types", "typing",
+    "abc", "bisect", "collections", "dataclasses", "difflib", "enum", "fractions", "functools", "graphlib", "hashlib",
+    "heapq", "itertools", "json", "math", "operator", "re", "string", "types", "typing",
 }  # fmt: skip
 # `hash` and `id` differ from process to process, so an order made of them does too.
 NAMES_BANNED = {"__import__", "breakpoint", "eval", "exec", "float", "globals", "hash", "id", "input", "open", "print"}
