@@ -59,6 +59,18 @@ def read_mappings(text: str, name: str = "manifest.yaml") -> tuple[MappingDocume
     return tuple(_convert(root, name) for root in parse_documents(text, name))
 
 
+def read_list(text: str, name: str) -> list[Any]:
+    """The one document of a text, which must be a list, as plain data.
+
+    Raises:
+        DocumentError: as ``read_mapping``, but for a list.
+    """
+    root = parse_document(text, name)
+    if root.kind is not Kind.SEQUENCE:
+        raise DocumentError([root.problem(f"{root.kind.value} where a list belongs", "begin each item with a dash")])
+    return [_plain(item) for item in root.items]
+
+
 def _convert(root: Node, name: str) -> MappingDocument:
     if root.kind is not Kind.MAPPING:
         raise DocumentError([root.problem(f"{root.kind.value} where a mapping belongs", "write key: value")])
