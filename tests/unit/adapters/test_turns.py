@@ -1,5 +1,7 @@
 """Turns are given in the order of asking."""
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -7,6 +9,36 @@ import pytest
 from fairgate_scheduler.adapters.turns import NestedTurnError, Turns
 
 WAIT_S = 30
+
+INTERRUPTED = """
+import signal, threading
+from fairgate_scheduler.adapters.turns import Turns
+
+turns, is_held, may_go = Turns(), threading.Event(), threading.Event()
+
+def hold():
+    with turns.turn():
+        is_held.set()
+        may_go.wait(30)
+
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+holder = threading.Thread(target=hold)
+holder.start()
+is_held.wait(30)
+signal.signal(signal.SIGALRM, interrupt)
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+try:
+    with turns.turn():
+        print("had a turn")
+except KeyboardInterrupt:
+    print("interrupted", turns.waiting)
+may_go.set()
+holder.join(30)
+with turns.turn():
+    print("had a turn")
+"""
 
 
 def ask_in_order(turns, count, order):
@@ -64,3 +96,9 @@ def test_a_thread_cannot_wait_for_itself():
             pass
     with turns.turn():
         pass
+
+
+def test_who_is_interrupted_while_waiting_blocks_nobody():
+    command = [sys.executable, "-c", INTERRUPTED]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=WAIT_S, check=True)
+    assert ended.stdout.splitlines() == ["interrupted 0", "had a turn"]
