@@ -44,7 +44,7 @@ def explain(app: App, name: str) -> Explanation:
     viewer = Viewer(app)
     with app.read() as transaction:
         view = viewer.view(transaction, _find(transaction, name))
-    return Explanation(view, viewer.hold(view.job, view.attempt))
+    return Explanation(view, viewer.hold(view))
 
 
 def list_jobs(app: App, wanted: JobFilter, page_size: int = 0, page_token: str = "") -> tuple[list[JobView], str]:

@@ -1,0 +1,220 @@
+"""What a submit asks for, checked against a configuration: all that is wrong is said at once. Writes nothing."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Final
+
+from fairgate_scheduler.core.admissible import SubmitRefused, check_priority
+from fairgate_scheduler.core.jobs import Fallback, Job
+from fairgate_scheduler.core.manifests import Finding, ManifestError, Understood, canonical, understand
+from fairgate_scheduler.core.manifests.rayjob import MAX_NAME
+from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.documents.mapping import MappingDocument, read_mapping
+from fairgate_scheduler.documents.problems import DocumentError, suggest
+from fairgate_scheduler.ports import Submission
+from fairgate_scheduler.service.errors import InvalidArgument, Violation
+from fairgate_scheduler.service.fit import Asked, misfits
+
+DEFAULT_TIME_LIMIT_MS: Final = 24 * 3_600_000
+"""Of a job that says none, and whose manifest has no ``activeDeadlineSeconds``."""
+LONGEST_MS: Final = 10 * 365 * 24 * 3_600_000
+MOST_LABELS: Final = 64
+_JOB_ID: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
+_LABEL_KEY: Final = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_PRIORITIES: Final = 2**31
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """Fairgate's own fields of a job. ``None``: not said.
+
+    ``options`` are maps as ``core.manifests.read_option_specs`` takes them; none: derived from the manifest.
+    ``priority_class`` names a priority of the configuration. ``workload`` names the class that gives speeds.
+    """
+
+    priority: int | None = None
+    priority_class: str | None = None
+    time_limit_ms: int | None = None
+    preemptible: bool = True
+    fallback: Fallback = Fallback.ORDERED
+    fallback_after_ms: int = 0
+    options: Sequence[Mapping[str, Any]] = ()
+    workload: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SubmitRequest:
+    """One job to submit. ``job_id`` ``None``: named after the manifest. ``request_id`` "": a new job each time."""
+
+    tenant: str
+    job_id: str | None
+    manifest_text: str
+    spec: JobSpec = field(default_factory=JobSpec)
+    request_id: str = ""
+    validate_only: bool = False
+    submitted_by: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request that can be taken. ``job`` is complete but for its name and its place in the order of the submits.
+
+    ``name``: the id that was asked for, or that the manifest gives; ``needs_suffix``: it is only how the id begins.
+    """
+
+    request: SubmitRequest
+    job: Job
+    submission: Submission
+    name: str
+    needs_suffix: bool
+
+
+def digest_of(request: SubmitRequest) -> str:
+    """Tells the same content from other content. What can not be read has the digest of its text."""
+    try:
+        content = canonical(read_mapping(request.manifest_text).data)
+    except (DocumentError, ManifestError):
+        content = request.manifest_text
+    key = json.dumps([request.tenant, request.job_id, content, _as_given(request.spec)], sort_keys=True)
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
+def prepare(request: SubmitRequest, config: Config, now_ms: int) -> Prepared:
+    """Check a request. The tenant is known to be a leaf.
+
+    Raises:
+        InvalidArgument: with everything that is wrong with the manifest, its options and the other fields.
+    """
+    violations = list(_check_fields(request, config))
+    document, understood = None, None
+    try:
+        document = read_mapping(request.manifest_text, "manifest")
+        understood = understand(
+            document.data, list(request.spec.options), config, request.tenant, request.spec.workload
+        )
+    except DocumentError as error:
+        violations += [
+            Violation(
+                f"manifest.{each.path}" if each.path else "manifest", f"line {each.line}: {each.message}", each.remedy
+            )
+            for each in error.problems
+        ]
+    except ManifestError as error:
+        violations += [_locate(each, document) for each in error.findings]
+    if violations or document is None or understood is None:
+        raise InvalidArgument(violations)
+    job = _job(request, understood, config, now_ms)
+    lacks = misfits(config, Asked(job, document.data, understood.option_specs))
+    if lacks:
+        raise InvalidArgument(_with_line(each, document) for each in lacks)
+    limit_warning = () if request.spec.time_limit_ms or understood.active_deadline_s else (_NO_LIMIT,)
+    submission = Submission(
+        canonical(document.data), _as_given(request.spec), request.submitted_by, understood.warnings + limit_warning
+    )
+    name = request.job_id or understood.name
+    return Prepared(request, job, submission, name or understood.generate_name, needs_suffix=not name)
+
+
+_NO_LIMIT: Final = "no time limit is given: 24 hours are assumed; give one, so that others can plan around the job"
+
+
+def priority_of(spec: JobSpec, config: Config) -> int:
+    """The priority that a job asks for, by number or by name; 0 if it says none."""
+    if spec.priority is not None:
+        return spec.priority
+    return config.priorities.get(spec.priority_class or "", 0)
+
+
+def _job(request: SubmitRequest, understood: Understood, config: Config, now_ms: int) -> Job:
+    spec, deadline_s = request.spec, understood.active_deadline_s
+    return Job(
+        id=job_name(request.tenant, request.job_id or understood.name or understood.generate_name),
+        tenant=request.tenant,
+        submitted_at_ms=now_ms,
+        sequence=0,
+        options=understood.options,
+        time_limit_ms=spec.time_limit_ms or (deadline_s * 1000 if deadline_s else DEFAULT_TIME_LIMIT_MS),
+        priority=priority_of(spec, config),
+        preemptible=spec.preemptible,
+        fallback=spec.fallback,
+        fallback_after_ms=spec.fallback_after_ms,
+        pending_since_ms=now_ms,
+    )
+
+
+def job_name(tenant: str, job_id: str) -> str:
+    """The resource name of a job."""
+    return f"tenants/{tenant}/jobs/{job_id}"
+
+
+def _check_fields(request: SubmitRequest, config: Config) -> Iterator[Violation]:
+    spec, job_id = request.spec, request.job_id
+    if job_id is not None and (len(job_id) > MAX_NAME or not _JOB_ID.fullmatch(job_id)):
+        remedy = f"use at most {MAX_NAME} lower-case letters, digits and -, beginning with a letter"
+        yield Violation("job_id", f"{job_id!r} is not an id that a job can have", remedy)
+    if spec.time_limit_ms is not None and not 0 < spec.time_limit_ms <= LONGEST_MS:
+        yield Violation("time_limit", "it is not between 0 and ten years", "write a duration such as 30m or 12h")
+    if not 0 <= spec.fallback_after_ms <= LONGEST_MS:
+        yield Violation(
+            "fallback_after", "it is not between 0 and ten years", "write a duration such as 10m, or leave it out"
+        )
+    if spec.fallback is not Fallback.ORDERED:
+        yield Violation(
+            "fallback", f"{spec.fallback.value} is not supported yet", "leave it out: ordered is the default"
+        )
+    yield from _check_priority(request, config)
+    if spec.workload is not None and spec.workload not in config.speeds:
+        remedy = suggest(spec.workload, sorted(config.speeds)) + " (speeds of the configuration), or leave it out"
+        yield Violation("workload", f"no workload class {spec.workload!r}", remedy)
+    if len(spec.labels) > MOST_LABELS:
+        yield Violation("labels", f"there are {len(spec.labels)}", f"{MOST_LABELS} at most")
+    for key, value in spec.labels.items():
+        if not _LABEL_KEY.fullmatch(key) or len(value) > 256:
+            remedy = "use letters, digits, -, _ and . in keys, and values of at most 256 characters"
+            yield Violation(f"labels[{key}]", f"{key}={value[:64]} is not a label", remedy)
+
+
+def _check_priority(request: SubmitRequest, config: Config) -> Iterator[Violation]:
+    spec = request.spec
+    if spec.priority is not None and spec.priority_class is not None:
+        yield Violation("priority_class", "priority is given too", "give one of them")
+    elif spec.priority_class is not None and spec.priority_class not in config.priorities:
+        remedy = suggest(spec.priority_class, sorted(config.priorities))
+        yield Violation("priority_class", f"no priority {spec.priority_class!r}", remedy)
+    priority = priority_of(spec, config)
+    if not -_PRIORITIES <= priority < _PRIORITIES:
+        yield Violation("priority", f"{priority} does not fit 32 bits", "choose a smaller number")
+        return
+    try:
+        check_priority(config, request.tenant, priority)
+    except SubmitRefused as refused:
+        named = "priority_class" if spec.priority is None else "priority"
+        yield Violation(named, refused.message, refused.remedy)
+
+
+def _locate(finding: Finding, document: MappingDocument | None) -> Violation:
+    """A finding with its line; options lie beside the manifest, all else lies in it."""
+    if finding.field == "options" or finding.field.startswith(("options[", "options.")):
+        return Violation(finding.field, finding.message, finding.remedy)
+    if document is None or finding.field == "manifest":
+        return Violation("manifest", finding.message, finding.remedy)
+    return _with_line(Violation(f"manifest.{finding.field}", finding.message, finding.remedy), document)
+
+
+def _with_line(violation: Violation, document: MappingDocument) -> Violation:
+    """The same, with the line of the field if it is one of the manifest."""
+    path = violation.field.removeprefix("manifest.")
+    if path == violation.field:
+        return violation
+    return replace(violation, message=f"line {document.line_of(path)}: {violation.message}")
+
+
+def _as_given(spec: JobSpec) -> dict[str, Any]:
+    """The fields that were given, as JSON has them."""
+    given = {name: value for name, value in asdict(spec).items() if value not in (None, (), [], {})}
+    out: dict[str, Any] = json.loads(json.dumps(given, default=str))
+    return out
