@@ -1,0 +1,235 @@
+"""Jobs, attempts, events and holds, from the service's words to the wire's."""
+
+import json
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+from fairgate_api.v1 import job_service_pb2, jobs_pb2
+from google.protobuf.duration_pb2 import Duration
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from fairgate_scheduler.core.amounts import Demand, format_quantity
+from fairgate_scheduler.core.jobs import Attempt, Job, Option
+from fairgate_scheduler.core.manifests.options import OptionSpec, read_option_specs
+from fairgate_scheduler.core.snapshot import Hold, HoldReason, Need
+from fairgate_scheduler.ports import StoredEvent
+from fairgate_scheduler.service.views import Explanation, JobView
+from fairgate_scheduler.service.watch import WatchItem
+
+HOLD_MESSAGES: Final[Mapping[HoldReason, str]] = {
+    HoldReason.NO_MATCHING_FLAVOR: "none of its options is on a flavor that exists, is allowed and has a speed above 0",
+    HoldReason.EXCEEDS_MAX_QUOTA: "at today's quotas and capacity it could not start even if nothing else ran",
+    HoldReason.TENANT_LIMIT: "its tenant runs as many jobs as it may",
+    HoldReason.BACKOFF: "its options failed to get ready not long ago",
+    HoldReason.WAITING_FOR_PREFERRED: "a later option could start now, but it still waits for a better one",
+    HoldReason.BUDGET_EXHAUSTED: "its time limit does not fit what is left of the tenant's budget",
+    HoldReason.WAITING_FOR_QUOTA: "what it needs is not free now",
+    HoldReason.BACKFILL_CLAIM: "it would delay a job that holds a claim",
+    HoldReason.WAITING_FOR_PREEMPTED: "it is admitted and waits until the jobs that gave way for it are gone",
+    HoldReason.SUSPENDED: "it is suspended",
+}
+
+
+def encode_job(view: JobView, *, full: bool = False) -> jobs_pb2.Job:
+    """A job as callers see it; ``full``: with its manifest and its attempts."""
+    job = view.job
+    out = jobs_pb2.Job(
+        name=job.id,
+        tenant=job.tenant,
+        priority=job.priority,
+        preemptible=job.preemptible,
+        time_limit=duration(job.time_limit_ms),
+        fallback=f"FALLBACK_POLICY_{job.fallback.name}",
+        fallback_after=duration(job.fallback_after_ms),
+        state=f"JOB_STATE_{job.state.name}",
+        outcome=f"JOB_STATE_{job.outcome.name}" if job.outcome and not job.state.is_final else None,
+        message=job.message,
+        charges=(encode_charge(index, option) for index, option in enumerate(job.options)),
+        warnings=view.submission.warnings,
+        submitted_by=view.submission.submitted_by,
+        create_time=timestamp(job.submitted_at_ms),
+        attempt_count=job.attempts,
+        eviction_count=job.evictions,
+        etag=view.etag,
+    )
+    spec = view.submission.spec
+    out.workload = spec.get("workload") or ""
+    out.labels.update(spec.get("labels") or {})
+    out.options.extend(map(encode_option, read_option_specs(spec.get("options"))))
+    _encode_progress(view, out)
+    if full:
+        out.manifest = view.submission.manifest
+        out.attempts.extend(encode_attempt(attempt, job) for attempt in view.attempts)
+    return out
+
+
+def encode_option(option: OptionSpec) -> jobs_pb2.OptionSpec:
+    """One way to run a job, as it was asked for."""
+    groups = {
+        name: jobs_pb2.GroupChange(
+            flavor=change.flavor or "",
+            resources=change.resources,
+            replicas=change.replicas,
+            min_replicas=change.min_replicas,
+            max_replicas=change.max_replicas,
+            num_of_hosts=change.num_of_hosts,
+            image=change.image or "",
+            env=change.env,
+            ray_start_params=change.ray_start_params,
+        )
+        for name, change in option.groups.items()
+    }
+    return jobs_pb2.OptionSpec(
+        flavor=option.flavor, speed="" if option.speed is None else ratio(option.speed), groups=groups
+    )
+
+
+def encode_charge(index: int, option: Option) -> jobs_pb2.OptionCharge:
+    """What an option is charged."""
+    groups = (
+        jobs_pb2.PodGroup(
+            name=group.name,
+            flavor=group.flavor,
+            count=group.count,
+            requests={name: format_quantity(amount, name) for name, amount in group.requests.items()},
+        )
+        for group in option.groups
+    )
+    return jobs_pb2.OptionCharge(
+        option=index,
+        flavor=option.flavor,
+        speed=ratio(option.speed),
+        groups=groups,
+        rows=encode_demand(option.demand),
+    )
+
+
+def encode_demand(demand: Demand) -> Iterable[jobs_pb2.Charge]:
+    """Rows by flavor and resource."""
+    for (flavor, resource), amount in sorted(demand.items()):
+        yield jobs_pb2.Charge(flavor=flavor, resource=resource, amount=format_quantity(amount, resource))
+
+
+def encode_attempt(attempt: Attempt, job: Job) -> jobs_pb2.Attempt:
+    """One run of a job."""
+    return jobs_pb2.Attempt(
+        number=attempt.number,
+        state=f"ATTEMPT_STATE_{attempt.state.name}",
+        option=attempt.option,
+        flavor=job.options[attempt.option].flavor,
+        admit_time=timestamp(attempt.admitted_at_ms),
+        ready_time=timestamp(attempt.ready_at_ms),
+        end_time=timestamp(attempt.ended_at_ms),
+        reason=attempt.reason,
+        exit_code=attempt.exit_code,
+    )
+
+
+def encode_event(stored: StoredEvent) -> jobs_pb2.JobEvent:
+    """Something that happened to a job."""
+    event = stored.event
+    return jobs_pb2.JobEvent(
+        job=event.job,
+        kind=f"EVENT_KIND_{event.kind.name}",
+        time=timestamp(event.at_ms),
+        message=event.message,
+        attempt=event.attempt or 0,
+        details={name: _text(value) for name, value in event.details.items()},
+    )
+
+
+def encode_watch_item(item: WatchItem, *, caught_up: bool) -> job_service_pb2.WatchJobsResponse:
+    """An event with its job, or a heartbeat."""
+    return job_service_pb2.WatchJobsResponse(
+        sequence=item.sequence,
+        event=encode_event(item.stored) if item.stored else None,
+        job=encode_job(item.view) if item.view else None,
+        caught_up=caught_up,
+    )
+
+
+def encode_explanation(explanation: Explanation) -> job_service_pb2.ExplainJobResponse:
+    """Why a job stands where it stands."""
+    out = job_service_pb2.ExplainJobResponse(job=encode_job(explanation.view, full=True))
+    if explanation.hold is not None:
+        out.hold.CopyFrom(_encode_hold(explanation.hold))
+    return out
+
+
+def encode_reason(reason: HoldReason) -> str:
+    """The wire's word for a reason."""
+    return f"HOLD_REASON_{reason.name}"
+
+
+def timestamp(at_ms: int | None) -> Timestamp | None:
+    """An instant; ``None`` stays unset."""
+    if at_ms is None:
+        return None
+    return Timestamp(seconds=at_ms // 1000, nanos=at_ms % 1000 * 1_000_000)
+
+
+def duration(span_ms: int) -> Duration:
+    """A span of time."""
+    return Duration(seconds=span_ms // 1000, nanos=span_ms % 1000 * 1_000_000)
+
+
+def ratio(value: Fraction) -> str:
+    """An exact decimal where there is one, else a fraction."""
+    shift = 0
+    while (value * 10**shift).denominator != 1:
+        if shift == 12:
+            return str(value)
+        shift += 1
+    digits = f"{abs(value * 10**shift).numerator:0{shift + 1}d}"
+    sign = "-" if value < 0 else ""
+    return sign + (f"{digits[:-shift]}.{digits[-shift:]}" if shift else digits)
+
+
+def _encode_progress(view: JobView, out: jobs_pb2.Job) -> None:
+    job = view.job
+    for field, at_ms in (
+        ("start_time", job.started_at_ms),
+        ("finish_time", job.finished_at_ms),
+        ("pending_since", job.pending_since_ms),
+    ):
+        if at_ms is not None:
+            getattr(out, field).CopyFrom(timestamp(at_ms))
+    if view.hold is not None:
+        out.hold.CopyFrom(jobs_pb2.JobHold(reason=encode_reason(view.hold), message=HOLD_MESSAGES[view.hold]))
+    if view.attempts:
+        last = view.attempts[-1]
+        out.flavor = job.options[last.option].flavor
+        if last.exit_code is not None:
+            out.exit_code = last.exit_code
+
+
+def _encode_hold(hold: Hold) -> job_service_pb2.HoldExplanation:
+    reports = (
+        job_service_pb2.OptionReport(
+            option=report.index,
+            flavor=report.flavor,
+            reason=report.reason,
+            needs=(_encode_need(need) for need in report.needs),
+        )
+        for report in hold.options
+    )
+    return job_service_pb2.HoldExplanation(
+        reason=encode_reason(hold.reason), message=hold.message, position=hold.position or 0, options=reports
+    )
+
+
+def _encode_need(need: Need) -> job_service_pb2.Need:
+    flavor, resource = need.row
+    return job_service_pb2.Need(
+        flavor=flavor,
+        resource=resource,
+        need=format_quantity(need.need, resource),
+        have=format_quantity(need.have, resource),
+        at=need.at,
+        holders={tenant: format_quantity(amount, resource) for tenant, amount in need.holders.items()},
+    )
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, default=str)

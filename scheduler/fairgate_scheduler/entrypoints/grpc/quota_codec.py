@@ -1,0 +1,131 @@
+"""Configuration, tenants, flavors and usage, from the service's words to the wire's."""
+
+from collections.abc import Iterator
+
+from fairgate_api.v1 import quota_service_pb2, quotas_pb2
+
+from fairgate_scheduler.core.amounts import UNLIMITED, Amount, format_quantity
+from fairgate_scheduler.core.tenancy import Tenant
+from fairgate_scheduler.entrypoints.grpc.codec import duration, ratio, timestamp
+from fairgate_scheduler.entrypoints.grpc.names import tenant_name
+from fairgate_scheduler.ports import ConfigVersion
+from fairgate_scheduler.service.quota import ApplyResult, Preview
+from fairgate_scheduler.service.standing import FlavorStanding, RowStanding, Standing
+
+MAX_WAITS = 100
+
+
+def encode_config(version: ConfigVersion) -> quotas_pb2.Config:
+    """One applied configuration."""
+    return quotas_pb2.Config(
+        etag=version.etag,
+        source=version.source,
+        create_time=timestamp(version.at_ms),
+        applied_by=version.by,
+        comment=version.comment,
+    )
+
+
+def encode_applied(result: ApplyResult) -> quota_service_pb2.ApplyConfigResponse:
+    """What a new version changes."""
+    return quota_service_pb2.ApplyConfigResponse(
+        config=encode_config(result.version),
+        changes=map(str, result.changes),
+        preview=_encode_preview(result.preview),
+    )
+
+
+def encode_tenant(standing: Standing) -> quotas_pb2.Tenant:
+    """A node of the tenant tree with what it uses."""
+    tenant = standing.usage.tenant
+    out = quotas_pb2.Tenant(
+        name=tenant_name(tenant.id),
+        parent=tenant_name(tenant.parent) if tenant.parent else "",
+        weight=ratio(tenant.weight),
+        is_leaf=standing.is_leaf,
+        quotas=_encode_quotas(tenant),
+        restricts_flavors=tenant.allowed_flavors is not None,
+        allowed_flavors=sorted(tenant.allowed_flavors or ()),
+        max_priority=tenant.max_priority,
+        max_pending_jobs=tenant.max_pending_jobs,
+        max_running_jobs=tenant.max_running_jobs,
+        namespace=tenant.namespace or "",
+        usage=encode_usage(standing),
+    )
+    if tenant.budget is not None:
+        out.budget.accelerator_hours = ratio(tenant.budget.accelerator_hours)
+        out.budget.period.CopyFrom(duration(tenant.budget.period_ms))
+    return out
+
+
+def encode_usage(standing: Standing) -> quotas_pb2.TenantUsage:
+    """What a tenant uses of its quota."""
+    usage = standing.usage
+    return quotas_pb2.TenantUsage(
+        tenant=tenant_name(usage.tenant.id),
+        rows=map(_encode_row, standing.rows),
+        share=ratio(standing.share),
+        weight=ratio(usage.tenant.weight),
+        running_job_count=usage.running,
+        pending_job_count=usage.pending,
+    )
+
+
+def encode_flavor(standing: FlavorStanding) -> quotas_pb2.Flavor:
+    """One kind of capacity."""
+    flavor, usage = standing.usage.flavor, standing.usage
+    resources = sorted({*usage.capacity, *usage.reserved, *standing.nominal})
+    capacities = (
+        quotas_pb2.FlavorCapacity(
+            resource=resource,
+            capacity=format_quantity(usage.capacity.get(resource, UNLIMITED), resource),
+            nominal=format_quantity(standing.nominal.get(resource, 0), resource),
+            usage=format_quantity(usage.reserved.get(resource, 0), resource),
+        )
+        for resource in resources
+    )
+    return quotas_pb2.Flavor(
+        name=f"flavors/{flavor.name}",
+        price=ratio(flavor.price),
+        resource=flavor.resource or "",
+        capacities=capacities,
+        node_labels=flavor.node_labels,
+        kueue_flavor=flavor.kueue_flavor or "",
+        default_for_cpu_pods=flavor.default_for_cpu_pods,
+    )
+
+
+def _encode_preview(preview: Preview) -> quotas_pb2.ConfigPreview:
+    return quotas_pb2.ConfigPreview(
+        starts=(quotas_pb2.JobPreview(job=job) for job in preview.starts),
+        evictions=(quotas_pb2.JobPreview(job=each.job, message=each.reason) for each in preview.evicts),
+        waits=(quotas_pb2.JobPreview(job=job) for job in preview.waits[:MAX_WAITS]),
+        waiting_count=len(preview.waits),
+    )
+
+
+def _encode_quotas(tenant: Tenant) -> Iterator[quotas_pb2.Quota]:
+    for (flavor, resource), quota in sorted(tenant.quota.items()):
+        yield quotas_pb2.Quota(
+            flavor=flavor,
+            resource=resource,
+            nominal=format_quantity(quota.nominal, resource),
+            borrowing_limit=_bound(quota.borrowing_limit, resource),
+            lending_limit=_bound(quota.lending_limit, resource),
+        )
+
+
+def _encode_row(row: RowStanding) -> quotas_pb2.QuotaUsage:
+    flavor, resource = row.row
+    return quotas_pb2.QuotaUsage(
+        flavor=flavor,
+        resource=resource,
+        usage=format_quantity(row.used, resource),
+        nominal=format_quantity(row.nominal, resource),
+        borrowed=format_quantity(row.borrowed, resource),
+        lent=format_quantity(row.lent, resource),
+    )
+
+
+def _bound(amount: Amount | None, resource: str) -> str:
+    return format_quantity(UNLIMITED if amount is None else amount, resource)
