@@ -47,10 +47,10 @@ class Client:
     """A connection to a Fairgate service.
 
     ``address``: ``unix:PATH``, ``HOST:PORT`` or ``https://HOST:PORT``; else ``$FAIRGATE_ADDRESS``, else the socket of
-    the local service in ``~/.fairgate`` (``$FAIRGATE_STATE_DIR``). ``token`` or ``token_file``: else ``$FAIRGATE_TOKEN``,
-    ``$FAIRGATE_TOKEN_FILE``, or the local service's token. ``ca_file``: the roots to trust, else ``$FAIRGATE_CA_FILE``,
-    else the system's. ``timeout_s`` is for each call, retries included; ``patience_s`` is how long a service that can
-    not be reached is tried again, ``timeout_s`` if it is ``None``.
+    the local service in ``~/.fairgate`` (``$FAIRGATE_STATE_DIR``). ``token`` or ``token_file``: else
+    ``$FAIRGATE_TOKEN``, ``$FAIRGATE_TOKEN_FILE``, or the local service's token. ``ca_file``: the roots to trust, else
+    ``$FAIRGATE_CA_FILE``, else the system's. ``timeout_s`` is for each call, retries included; ``patience_s`` is how
+    long a service that can not be reached is tried again, ``timeout_s`` if it is ``None``.
 
     Calls that may be made twice are made again while the service is unavailable. Every method raises ``FairgateError``.
     """
@@ -138,7 +138,7 @@ class Client:
     def list(self, tenant: str | None = None, filter: str = "") -> Iterator[Job]:  # noqa: A002 - the API's word
         """The jobs of a tenant and of those below it (``None``: of all), the newest first, page by page.
 
-        ``filter`` chooses, for example ``state = PENDING OR state = ADMITTED``.
+        ``filter`` chooses, for example ``state = PENDING AND priority >= 5``.
         """
         parent = _parent(tenant)
 
@@ -169,6 +169,12 @@ class Client:
             if item.event is not None and item.job is not None:
                 yield JobUpdate(item.sequence, item.event, item.job)
 
+    def sequence(self, tenant: str | None = None) -> int:
+        """The place in the order of events that is reached now: list jobs after asking, then watch from here on."""
+        watching = _follow.Watch(self._wire, self, _parent(tenant), "")
+        first = next(watching.items(None, self._patience_s, self._deadline_s(self._timeout_s)))
+        return first.sequence
+
     def wait(self, name: str, timeout_s: float | None = None) -> Job:
         """Wait until a job has ended, well or badly, and return it as it is then.
 
@@ -191,13 +197,17 @@ class Client:
         return _follow.lines(self.log_chunks(name, attempt, offset, follow))
 
     def log_chunks(self, name: str, attempt: int = 0, offset: int = 0, follow: bool = True) -> Iterator[LogChunk]:
-        """A job's output as it was written, from ``offset`` bytes on, over lost connections without a gap or a repeat.
+        """A job's output as it was written, over lost connections without a gap or a repeat.
 
-        Of one attempt, or (0) of the latest and, with ``follow``, of those after it. ``follow``: until the job, or the
-        attempt that was asked for, has ended; else what is there now.
+        From an attempt (0: the latest) and, in that, ``offset`` bytes on. ``follow``: go on with what is written, and
+        with later attempts, until the job has ended; else what that attempt has written by now.
         """
-        following = _follow.Logs(self._wire, self, job_name(name), self._patience_s)
-        return following.chunks(attempt, offset, follow)
+        name = job_name(name)
+
+        def open_log(attempt: int, offset: int, longest_s: float) -> Iterator[LogChunk]:
+            return self._wire.stream_logs(name, attempt, offset, follow, longest_s)
+
+        return _follow.chunks(open_log, (attempt, offset), self._patience_s)
 
     def cancel(self, name: str, reason: str = "") -> Job:
         """End a job. Returns at once: a job that runs is STOPPING until nothing of it is left. Again is no error."""

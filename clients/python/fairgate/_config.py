@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from fairgate._errors import InvalidArgument, Unauthenticated, Violation
+from fairgate._errors import InvalidArgument, Unauthenticated, Unavailable, Violation
 
 ADDRESS: Final = "FAIRGATE_ADDRESS"
 TOKEN: Final = "FAIRGATE_TOKEN"
@@ -31,19 +31,26 @@ class Endpoint:
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A bearer token, given as such or in a file that is read anew for each call, so that it can be renewed."""
+    """A bearer token, given as such or in a file that is read anew for each call, so that it can be renewed.
+
+    ``is_local``: the file is made by the local service when it starts; without it there is no service yet.
+    """
 
     text: str = ""
     file: Path | None = None
+    is_local: bool = False
 
     def read(self) -> str:
-        """The token. Raises Unauthenticated if the file can not be read."""
+        """The token. Raises Unauthenticated if the file can not be read, Unavailable if a local one is not there."""
         if self.file is None:
             return self.text
         try:
             return self.file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
-            remedy = f"start the service with `fairgate up`, or name its token file with {TOKEN_FILE}"
+            remedy = f"start the service with `fairgate up`, or name another one with {ADDRESS} and {TOKEN_FILE}"
+            if self.is_local and isinstance(error, FileNotFoundError):
+                message = f"no local service has been started: there is no token in {self.file}"
+                raise Unavailable([Violation("", message, remedy)]) from None
             why = error.strerror if isinstance(error, OSError) else "it is not text"
             raise Unauthenticated([Violation("", f"no token in {self.file}: {why}", remedy)]) from None
 
@@ -85,7 +92,9 @@ def find_token(token: str | None, token_file: str | Path | None, environment: Ma
         return Token(file=Path(token_file))
     if env.get(TOKEN):
         return Token(env[TOKEN])
-    return Token(file=Path(env[TOKEN_FILE]) if env.get(TOKEN_FILE) else state_folder(env) / "token")
+    if env.get(TOKEN_FILE):
+        return Token(file=Path(env[TOKEN_FILE]))
+    return Token(file=state_folder(env) / "token", is_local=True)
 
 
 def _socket(path: str) -> str:

@@ -1,7 +1,7 @@
 """Watches and logs that outlive their connections: each goes on from the last event, or the last byte, that it has."""
 
 import codecs
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from fairgate._errors import DeadlineExceeded, Violation
@@ -54,52 +54,26 @@ def progress(wire: Wire, client: JobActions, name: str, patience_s: float, deadl
         raise DeadlineExceeded([Violation("", message, "wait longer, or ask with `fairgate explain`")]) from None
 
 
-@dataclass(slots=True)
-class Logs:
-    """The output of one job."""
+def chunks(
+    open_log: Callable[[int, int, float], Iterator[LogChunk]], start: tuple[int, int], patience_s: float
+) -> Iterator[LogChunk]:
+    """The pieces of a log from ``start`` (attempt, offset) on. ``open_log`` also gets the seconds that it may last."""
+    attempt, offset = start
 
-    wire: Wire
-    client: JobActions
-    name: str
-    patience_s: float
+    def connect(longest_s: float) -> Iterator[LogChunk]:
+        nonlocal attempt, offset
+        for chunk in open_log(attempt, offset, longest_s):
+            attempt, offset = chunk.attempt, chunk.next_offset
+            yield chunk
 
-    def chunks(self, attempt: int, offset: int, follow: bool) -> Iterator[LogChunk]:
-        """The output of one attempt; of 0: the latest, and with ``follow`` of those after it."""
-        number = attempt or self._next(0, follow)
-        while number is not None:
-            yield from self._attempt(number, offset, follow)
-            if attempt or not follow:
-                return
-            number, offset = self._next(number, follow), 0
-
-    def _attempt(self, number: int, offset: int, follow: bool) -> Iterator[LogChunk]:
-        place = offset
-
-        def connect(longest_s: float) -> Iterator[LogChunk]:
-            nonlocal place
-            for chunk in self.wire.stream_logs(self.name, number, place, follow, longest_s):
-                place = chunk.next_offset
-                yield chunk
-
-        yield from Backoff().resume(Stream(connect, self.patience_s), None)
-
-    def _next(self, number: int, follow: bool) -> int | None:
-        """The number of the attempt to go on with, once there is one; ``None``: there will be none."""
-        job = self.client.get(self.name)
-        if follow and job.attempt_count <= number and not job.state.is_final:
-            for job in progress(self.wire, self.client, self.name, self.patience_s, None):
-                if job.attempt_count > number:
-                    break
-        if job.attempt_count <= number:
-            return None
-        return job.attempt_count if number == 0 else number + 1
+    yield from Backoff().resume(Stream(connect, patience_s), None)
 
 
-def lines(chunks: Iterator[LogChunk]) -> Iterator[LogLine]:
-    """The chunks' text line by line; a line ends with its attempt, too."""
+def lines(pieces: Iterator[LogChunk]) -> Iterator[LogLine]:
+    """The pieces' text line by line; a line ends with its attempt, too."""
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     attempt, rest = 0, ""
-    for chunk in chunks:
+    for chunk in pieces:
         if chunk.attempt != attempt:
             rest += decoder.decode(b"", final=True)
             if rest:

@@ -266,7 +266,7 @@ class Job:
         return self._actions().wait(self.name, timeout_s)
 
     def logs(self, attempt: int = 0, follow: bool = True) -> Iterator[LogLine]:
-        """Its output line by line, of one attempt or (0) of the latest and those after it, until it has ended."""
+        """Its output line by line, from an attempt (0: the latest) on, until the job has ended."""
         return self._actions().logs(self.name, attempt=attempt, follow=follow)
 
     def cancel(self, reason: str = "") -> "Job":

@@ -78,6 +78,7 @@ class Tenant:
     max_pending_jobs: int | None = None
     max_running_jobs: int | None = None
     namespace: str = ""
+    usage: "TenantUsage | None" = None
 
     @property
     def id(self) -> str:

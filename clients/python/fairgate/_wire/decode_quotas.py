@@ -48,6 +48,7 @@ def tenant(message: quotas_pb2.Tenant) -> models.Tenant:
         max_pending_jobs=message.max_pending_jobs if message.HasField("max_pending_jobs") else None,
         max_running_jobs=message.max_running_jobs if message.HasField("max_running_jobs") else None,
         namespace=message.namespace,
+        usage=usage(message.usage) if message.HasField("usage") else None,
     )
 
 

@@ -1,0 +1,50 @@
+"""Commands of other packages, which join by the entry-point group ``fairgate.commands``: ``register(app)`` is called.
+
+The server's commands are known by name here, so that a client without the server can say how to get them.
+"""
+
+from collections.abc import Callable
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Final
+
+import typer
+from typer.main import get_group
+
+from fairgate._cli.report import usage_error
+
+GROUP: Final = "fairgate.commands"
+SERVER_COMMANDS: Final = {
+    "up": "Run the service on this machine.",
+    "simulate": "Replay scenario files on virtual time and check what they expect.",
+    "demo": "See fair sharing at work on this machine.",
+}
+_ANYTHING: Final = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
+
+
+def load() -> dict[str, Any]:
+    """All commands of other packages by name. One that can not be loaded says why when it is called."""
+    app = typer.Typer()
+    missing: list[tuple[EntryPoint, ImportError]] = []
+    for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        try:
+            point.load()(app)
+        except ImportError as error:
+            missing.append((point, error))
+    commands: dict[str, Any] = dict(get_group(app).commands) if app.registered_commands else {}
+    if missing or not commands:
+        why = "; ".join(f"{point.value}: {error}" for point, error in missing) or "it is not installed"
+        absent = typer.Typer()
+        for name, text in SERVER_COMMANDS.items():
+            absent.command(name, help=text, context_settings=dict(_ANYTHING))(_refusal(name, why))
+        commands = {**get_group(absent).commands, **commands}
+    return commands
+
+
+def _refusal(name: str, why: str) -> Callable[[], None]:
+    def refuse() -> None:
+        raise usage_error(
+            f"`fairgate {name}` needs the server, which can not be loaded ({why})",
+            "install it: pip install 'fairgate[server]'",
+        )
+
+    return refuse
