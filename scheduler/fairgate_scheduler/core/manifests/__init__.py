@@ -13,6 +13,7 @@ from fairgate_scheduler.core.manifests.derive import (
     charge_options,
     derive_options,
     derive_specs,
+    field_of_row,
     largest_row,
     unique,
 )
@@ -40,7 +41,9 @@ __all__ = [
     "Understood",
     "canonical",
     "derive_options",
+    "field_of_row",
     "largest_row",
+    "normalize",
     "ray_resources",
     "read_entrypoint",
     "read_option_specs",

@@ -9,12 +9,14 @@ from fairgate_scheduler.core.amounts import Amount, Row, is_accelerator, is_char
 from fairgate_scheduler.core.jobs import Option, PodGroup
 from fairgate_scheduler.core.manifests.changes import apply_changes
 from fairgate_scheduler.core.manifests.charge import REDIS_CLEANUP, UNBOUNDED, Gang, gangs
+from fairgate_scheduler.core.manifests.entrypoint import read_entrypoint
 from fairgate_scheduler.core.manifests.findings import Finding, ManifestError, child, did_you_mean
 from fairgate_scheduler.core.manifests.flavors import Flavors
 from fairgate_scheduler.core.manifests.options import HEAD, SUBMITTER, GroupChange, OptionSpec
 from fairgate_scheduler.core.manifests.plain import get_list, get_map, get_text
 from fairgate_scheduler.core.manifests.pods import find_resource
 from fairgate_scheduler.core.manifests.rayclaims import check_ray_claims
+from fairgate_scheduler.core.manifests.raynodes import node_resources
 from fairgate_scheduler.core.tenancy import Config
 
 
@@ -103,6 +105,21 @@ def largest_row(option: Option) -> tuple[Row, Amount] | None:
     return max(option.demand.items(), key=lambda item: (is_accelerator(item[0][1]), item[1], item[0]), default=None)
 
 
+def field_of_row(manifest: Mapping[str, Any], spec: OptionSpec, option: Option, row: Row) -> str:
+    """Where a (normalized) manifest asks most of this row on this option: a field path to name in an answer.
+
+    Where the option itself sets the resource, the path is below ``groups``, to be put behind the option's own.
+    """
+    flavors = {group.name: group.flavor for group in option.groups}
+    asking = [gang for gang in gangs(apply_changes(manifest, spec), []) if flavors.get(gang.name) == row[0]]
+    if not asking:
+        return "spec"
+    gang = max(asking, key=lambda each: scale(each.requests.get(row[1], 0), each.count))
+    if row[1] in spec.change_of(gang.name).resources:
+        return child(child(f"groups.{gang.name}", "resources"), row[1])
+    return find_resource(gang.template, gang.template_path, row[1])
+
+
 def _serving_flavor(gang: Gang, derivation: Derivation) -> str | None:
     flavors, resource = derivation.flavors, gang.accelerators[0]
     at = find_resource(gang.template, gang.template_path, resource)
@@ -129,12 +146,10 @@ def _serving_flavor(gang: Gang, derivation: Derivation) -> str | None:
 
 
 def _charge(manifest: Mapping[str, Any], spec: OptionSpec, path: str, derivation: Derivation) -> tuple[PodGroup, ...]:
-    flavors, findings = derivation.flavors, derivation.findings
+    flavors, findings, known = derivation.flavors, derivation.findings, len(derivation.findings)
     if spec.flavor not in flavors.config.flavors:
         findings.append(_unknown_flavor(child(path, "flavor"), spec.flavor, flavors.config))
         return ()
-    if not flavors.is_allowed(spec.flavor):
-        derivation.warnings.append(f"{path}: the tenant may not use {spec.flavor}; this option is never taken")
     changed = apply_changes(manifest, spec)
     pods = gangs(changed, findings)
     names = [gang.name for gang in pods if gang.name != REDIS_CLEANUP]
@@ -151,7 +166,10 @@ def _charge(manifest: Mapping[str, Any], spec: OptionSpec, path: str, derivation
         if flavor is not None:
             out.append(PodGroup(gang.name, flavor, gang.count, gang.requests))
     _check_ray(changed, spec, path, findings)
-    if out and not any(group.flavor == spec.flavor and group.count for group in out):
+    for name in dict.fromkeys(group.flavor for group in out if group.count and not flavors.is_allowed(group.flavor)):
+        derivation.warnings.append(f"{path}: the tenant may not use flavor {name}, so this option is never taken")
+    _warn_driver(changed, path, derivation.warnings)
+    if len(findings) == known and not any(group.flavor == spec.flavor and group.count for group in out):
         wanted = flavors.config.flavors[spec.flavor].resource
         remedy = f"ask for {wanted} in a worker group" if wanted else "leave the option out"
         findings.append(Finding(child(path, "flavor"), f"no pod of this option would run on {spec.flavor}", remedy))
@@ -169,6 +187,20 @@ def _check_ray(changed: Mapping[str, Any], spec: OptionSpec, path: str, findings
             check_ray_claims(group, child(f"{path}.groups", name), findings)
 
 
+def _warn_driver(changed: Mapping[str, Any], path: str, warnings: list[str]) -> None:
+    """The driver runs on one Ray node, which must have what the entrypoint reserves."""
+    spec = get_map(changed, "spec")
+    cluster = get_map(spec, "rayClusterSpec")
+    nodes = [
+        node_resources(group) for group in (get_map(cluster, "headGroupSpec"), *get_list(cluster, "workerGroupSpecs"))
+    ]
+    entrypoint = read_entrypoint(changed)
+    wanted = {"CPU": entrypoint.cpus or 0, "GPU": entrypoint.gpus or 0, **entrypoint.resources}
+    if not any(all(node.get(name, 0) >= amount for name, amount in wanted.items()) for node in nodes):
+        asked = ", ".join(f"{amount} {name}" for name, amount in wanted.items() if amount)
+        warnings.append(f"{path}: no Ray node has all that the entrypoint reserves ({asked}), so it would never start")
+
+
 def _flavor_of(gang: Gang, spec: OptionSpec, path: str, derivation: Derivation) -> str | None:
     """The flavor that a group is charged to; nothing, with findings, if it can not be charged to it."""
     flavors, change = derivation.flavors, spec.change_of(gang.name)
@@ -179,28 +211,38 @@ def _flavor_of(gang: Gang, spec: OptionSpec, path: str, derivation: Derivation) 
             derivation.findings.append(_unknown_flavor(f"{changed_at}.flavor", flavor, flavors.config))
             return None
     elif gang.accelerators:
-        flavor = spec.flavor
+        flavor = _accelerated_flavor(gang, spec, flavors)
     else:
         found = _cpu_flavor(gang, spec, derivation)
         if found is None:
             return None
         flavor = found
+    if not gang.count:
+        return flavor
     known = len(derivation.findings)
     for resource in gang.requests:
         _check_resource(gang, resource, flavor, f"{changed_at}.resources", derivation)
-    if not gang.requests and gang.count:
+    if not gang.requests:
         at = f"{gang.template_path}.spec.containers[0].resources"
         message = f"{gang.name} asks for nothing, so it could not be charged"
         derivation.findings.append(Finding(at, message, "request at least cpu and memory"))
     return flavor if len(derivation.findings) == known else None
 
 
+def _accelerated_flavor(gang: Gang, spec: OptionSpec, flavors: Flavors) -> str:
+    """The option's flavor; a group without pods there may ask for what another flavor has."""
+    if gang.count or flavors.serves(spec.flavor, gang.accelerators[0]):
+        return spec.flavor
+    return next(iter(flavors.serving(gang.accelerators[0])), spec.flavor)
+
+
 def _cpu_flavor(gang: Gang, spec: OptionSpec, derivation: Derivation) -> str | None:
     """The flavor of pods without accelerators: workers follow an option that is itself a CPU flavor."""
     flavors = derivation.flavors
-    if gang.name not in (HEAD, SUBMITTER, REDIS_CLEANUP) and flavors.is_plain(spec.flavor):
-        return spec.flavor
     default = flavors.config.cpu_flavor
+    is_worker = gang.name not in (HEAD, SUBMITTER, REDIS_CLEANUP)
+    if is_worker and spec.flavor != default and flavors.is_plain(spec.flavor):
+        return spec.flavor
     if default is None:
         derivation.findings.append(_no_cpu_flavor(gang.path))
         return None

@@ -50,8 +50,11 @@ def check_groups(manifest: Mapping[str, Any], findings: list[Finding], warnings:
         if submission_mode(manifest) == "K8sJobMode" and not pod_requests(submitter, SUBMITTER_PATH, []):
             warnings.append(f"{SUBMITTER_PATH} asks for nothing: it gets KubeRay's default, cpu 500m and memory 200Mi")
     options = get_map(cluster, "autoscalerOptions")
-    if options:
-        container_requests(options, f"{CLUSTER}.autoscalerOptions", findings)
+    if not container_requests(options, f"{CLUSTER}.autoscalerOptions", findings) and "resources" in options:
+        message = "the autoscaler asks for nothing, so it could not be charged"
+        findings.append(
+            Finding(f"{CLUSTER}.autoscalerOptions.resources", message, "request cpu and memory, or remove it")
+        )
 
 
 def check_ray_group(group: Mapping[str, Any], path: str, findings: list[Finding]) -> None:

@@ -11,9 +11,10 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final
 
-from fairgate_scheduler.core.amounts import is_accelerator, parse_quantity
+from fairgate_scheduler.core.amounts import is_accelerator
 from fairgate_scheduler.core.manifests.findings import Finding, ManifestError, child, did_you_mean
 from fairgate_scheduler.core.manifests.plain import is_number, normalize, whole_number
+from fairgate_scheduler.core.manifests.pods import read_amount
 
 HEAD: Final = "head"
 SUBMITTER: Final = "submitter"
@@ -185,12 +186,7 @@ def _quantities(value: object, path: str, findings: list[Finding]) -> Mapping[st
             message = "the resources of an option are both requests and limits"
             findings.append(Finding(at, message, f"write them directly in {path}, such as `google.com/tpu: 4`"))
             continue
-        try:
-            if parse_quantity(text, name) < 0:
-                findings.append(Finding(at, f"{text} is negative", "ask for 0 or more"))
-        except ValueError as error:
-            message, _, remedy = str(error).partition("; ")
-            findings.append(Finding(at, message, remedy))
+        read_amount(name, text, at, findings)
         out[name] = str(text)
     return out
 

@@ -131,20 +131,27 @@ def _amounts(quantities: Mapping[str, Any], path: str, findings: list[Finding]) 
     out: Requests = {}
     for resource, text in quantities.items():
         at = child(path, resource)
-        if "/" not in resource and resource not in _NATIVE and not resource.startswith("hugepages-"):
-            findings.append(Finding(at, "is not a resource of Kubernetes", did_you_mean(resource, _COMMON)))
-            continue
-        try:
-            amount = parse_quantity(text, resource)
-        except ValueError as error:
-            message, _, remedy = str(error).partition("; ")
-            findings.append(Finding(at, message, remedy))
-            continue
-        if amount < 0:
-            findings.append(Finding(at, f"{text} is negative", "ask for 0 or more"))
-        else:
+        amount = read_amount(resource, text, at, findings)
+        if amount is not None:
             out[resource] = amount
     return out
+
+
+def read_amount(resource: str, text: object, path: str, findings: list[Finding]) -> Amount | None:
+    """The amount of a resource that a pod can ask for; nothing, with a finding, if it is none."""
+    if "/" not in resource and resource not in _NATIVE and not resource.startswith("hugepages-"):
+        findings.append(Finding(path, "is not a resource of Kubernetes", did_you_mean(resource, _COMMON)))
+        return None
+    try:
+        amount = parse_quantity(text, resource)
+    except ValueError as error:
+        message, _, remedy = str(error).partition("; ")
+        findings.append(Finding(path, message, remedy))
+        return None
+    if amount < 0:
+        findings.append(Finding(path, f"{text} is negative", "ask for 0 or more"))
+        return None
+    return amount
 
 
 def _increase(total: Requests, more: Mapping[str, Amount]) -> None:

@@ -49,11 +49,14 @@ def check_ray_claims(group: Mapping[str, Any], path: str, findings: list[Finding
     ]
     gpus = parse_number(params.get("num-gpus", "")) or Fraction(0)
     claimed = {"GPU": gpus, **{name: custom[name] for name in RAY_NAMES.values() if name in custom}}
-    _check_accelerators(group, claimed, own_at if own else params_at, findings)
+    places = {
+        name: own_at if own else child(params_at, "num-gpus" if name == "GPU" else "resources") for name in claimed
+    }
+    _check_accelerators(group, claimed, places, findings)
 
 
 def _check_accelerators(
-    group: Mapping[str, Any], claimed: Mapping[str, Fraction], path: str, findings: list[Finding]
+    group: Mapping[str, Any], claimed: Mapping[str, Fraction], places: Mapping[str, str], findings: list[Finding]
 ) -> None:
     limits = get_map(ray_container_resources(group), "limits")
     for name, claim in claimed.items():
@@ -62,7 +65,7 @@ def _check_accelerators(
         if claim > there:
             message = f"tells Ray of {claim} {name}, but each pod asks for {there}: the rest would not be charged"
             remedy = "ask for them in the limits of the Ray container, or lower it"
-            findings.append(Finding(path, message, remedy))
+            findings.append(Finding(places[name], message, remedy))
 
 
 def _check_quantity(text: object, path: str, findings: list[Finding]) -> None:

@@ -25,7 +25,7 @@ from fairgate_scheduler.core.manifests.plain import (
 )
 from fairgate_scheduler.core.manifests.pods import pod_requests
 from fairgate_scheduler.core.manifests.raynodes import parse_custom
-from fairgate_scheduler.core.manifests.rewrite import QUEUE_LABELS
+from fairgate_scheduler.core.manifests.rewrite import KUEUE
 from fairgate_scheduler.core.manifests.shape import check_shape
 
 MAX_NAME: Final = 47
@@ -66,9 +66,18 @@ def inspect(manifest: object) -> Inspection:
         out.has_shape = False
         return out
     out.warnings += check_shape(manifest, "RayJob", "", out.findings)
-    out.has_shape = not out.findings
+    shape, out.findings = out.findings, []
+    out.has_shape = not shape
+    _check_rules(manifest, out)
+    out.findings = [*shape, *(finding for finding in out.findings if not _is_told(finding, shape))]
+    return out
+
+
+def _check_rules(manifest: Plain, out: Inspection) -> None:
     spec = get_map(manifest, "spec")
     _check_metadata(manifest, out)
+    if not spec:
+        return
     _check_job(spec, out)
     _check_submission(spec, out)
     _check_entrypoint(spec, out)
@@ -76,7 +85,13 @@ def inspect(manifest: object) -> Inspection:
     check_cluster(manifest, out.findings)
     check_groups(manifest, out.findings, out.warnings)
     _warn_head(spec, out.warnings)
-    return out
+
+
+def _is_told(finding: Finding, shape: list[Finding]) -> bool:
+    """Whether the shape of this field, or of one that it lies in, was found to be wrong already."""
+    return any(
+        finding.field == told.field or finding.field.startswith((f"{told.field}.", f"{told.field}[")) for told in shape
+    )
 
 
 def _check_kind(manifest: Plain, findings: list[Finding]) -> None:
@@ -103,11 +118,10 @@ def _check_metadata(manifest: Plain, out: Inspection) -> None:
     if name and not _NAME.fullmatch(bare):
         message = f"{name!r} is not a name that KubeRay takes"
         out.findings.append(Finding(at, message, "use lower-case letters, digits and -, beginning with a letter"))
-    labels = get_map(metadata, "labels")
-    check_labels(labels, "metadata.labels", out.findings)
-    out.warnings += [
-        f"metadata.labels[{label}] is ignored: Fairgate queues the job" for label in QUEUE_LABELS if label in labels
-    ]
+    check_labels(get_map(metadata, "labels"), "metadata.labels", out.findings)
+    for kind in ("labels", "annotations"):
+        ours = [key for key in get_map(metadata, kind) if key.startswith(KUEUE)]
+        out.warnings += [f"metadata.{kind}[{key}] is ignored: Fairgate queues the job" for key in ours]
     if "status" in manifest:
         out.warnings.append("status is ignored")
 
@@ -120,7 +134,7 @@ def _check_job(spec: Plain, out: Inspection) -> None:
         message = "runs in a cluster that is there already, which can not be charged to the job"
         remedy = "describe the job's own cluster in spec.rayClusterSpec"
         out.findings.append(Finding("spec.clusterSelector", message, remedy))
-    elif spec and "rayClusterSpec" not in spec:
+    elif "rayClusterSpec" not in spec:
         out.findings.append(Finding(CLUSTER, "is missing", "describe the cluster that the job runs in"))
     for value, at in ((spec, "spec"), (get_map(spec, "rayClusterSpec"), CLUSTER)):
         manager = value.get("managedBy", _KUBERAY)

@@ -10,11 +10,8 @@ from fairgate_scheduler.core.manifests.options import HEAD, SUBMITTER, OptionSpe
 from fairgate_scheduler.core.manifests.plain import Plain, get_int, get_list, get_map, get_text, normalize
 from fairgate_scheduler.core.tenancy import Config, Flavor
 
-QUEUE_LABELS: Final = (
-    "kueue.x-k8s.io/queue-name", "kueue.x-k8s.io/priority-class", "kueue.x-k8s.io/max-exec-time-seconds",
-    "kueue.x-k8s.io/prebuilt-workload-name",
-)  # fmt: skip
-"""Labels by which a manifest talks to Kueue; an attempt's are ours."""
+KUEUE: Final = "kueue.x-k8s.io/"
+"""Labels and annotations of this prefix talk to Kueue; an attempt's are ours."""
 
 DROPPED: Final = ("suspend", "deletionStrategy", "ttlSecondsAfterFinished", "clusterSelector", "managedBy")
 """Fields of the spec that an attempt never has: they would keep capacity, or hold back what was admitted."""
@@ -30,7 +27,7 @@ def render_for_option(
     """
     out = apply_changes(normalize(manifest), option_spec)
     autoscaled = is_autoscaled(out)
-    flavors = {group.name: config.flavors[group.flavor] for group in option.groups}
+    flavors = {group.name: config.flavors.get(group.flavor) for group in option.groups}
     cluster = get_map(out, "spec", "rayClusterSpec")
     groups = [
         _place({**group, **_closed(group, autoscaled)}, flavors.get(get_text(group, "groupName")), config)
@@ -55,9 +52,12 @@ def render_for_option(
 
 
 def _metadata(metadata: Mapping[str, Any]) -> Plain:
-    out = {key: metadata[key] for key in ("name", "generateName", "namespace", "annotations") if key in metadata}
-    labels = {key: text for key, text in get_map(metadata, "labels").items() if key not in QUEUE_LABELS}
-    return {**out, "labels": labels} if labels else out
+    out = {key: metadata[key] for key in ("name", "generateName", "namespace") if key in metadata}
+    for kind in ("labels", "annotations"):
+        kept = {key: text for key, text in get_map(metadata, kind).items() if not key.startswith(KUEUE)}
+        if kept:
+            out[kind] = kept
+    return out
 
 
 def _closed(group: Mapping[str, Any], autoscaled: bool) -> Plain:
