@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from fairgate_scheduler.core.config_checks import Fault, check_config
 from fairgate_scheduler.core.tenancy import Config, Flavor, Policy, Tenant
-from fairgate_scheduler.documents.fields import Fields, attempt, each_entry, each_item
+from fairgate_scheduler.documents.fields import Fields, attempt, each_entry, each_item, itself, locate
 from fairgate_scheduler.documents.nodes import Kind, Node, parse_document
 from fairgate_scheduler.documents.problems import DocumentError, Problem, suggest
 from fairgate_scheduler.documents.scalars import (
@@ -116,13 +116,13 @@ class _Reading:
         fields.read("version", _read_version, None)
         if fields.has("flavors"):
             self._take_flavors(fields["flavors"])
-        for item in each_item(fields["tenants"], _itself, self._problems) if fields.has("tenants") else ():
+        for item in each_item(fields["tenants"], itself, self._problems) if fields.has("tenants") else ():
             self._take_tenant(item)
         for priority, node in self._named("priorities", fields):
             value = attempt(node, read_priority, None, self._problems)
             if value is not None:
                 self._priorities[priority] = value
-        for item in each_item(fields["speeds"], _itself, self._problems) if fields.has("speeds") else ():
+        for item in each_item(fields["speeds"], itself, self._problems) if fields.has("speeds") else ():
             self._take_speeds(item)
         if fields.has("policy"):
             if self._policy is not None:
@@ -131,7 +131,7 @@ class _Reading:
             self._nodes["policy", ""] = fields["policy"]
 
     def _named(self, section: str, fields: Fields) -> list[tuple[str, Node]]:
-        entries = fields.each(section, _itself)
+        entries = fields.each(section, itself)
         return [(name, node) for name, node in entries.items() if self._declare(section, name, node)]
 
     def _declare(self, section: str, name: str, node: Node) -> bool:
@@ -144,7 +144,7 @@ class _Reading:
         return False
 
     def _take_flavors(self, node: Node) -> None:
-        for name, body in each_entry(node, _itself, self._problems).items():
+        for name, body in each_entry(node, itself, self._problems).items():
             if self._declare("flavors", name, body):
                 named = replace(body, kind=Kind.SCALAR, text=name, line=node.key_lines.get(name, body.line))
                 attempt(named, read_label, name, self._problems)
@@ -179,13 +179,7 @@ class _Reading:
         if node is None:
             node, rest = (self._roots[0] if self._roots else Node(Kind.NULL, 1)), []
         remedy = suggest(fault.unknown, fault.known) if fault.unknown and fault.known else fault.remedy
-        for name in rest:
-            if name not in node.entries:
-                break
-            if name == rest[-1] and not node.entries[name].entries:
-                return replace(node.key_problem(name, fault.message, remedy), file=node.file)
-            node = node.entries[name]
-        return node.problem(fault.message, remedy)
+        return locate(node, rest, fault.message, remedy)
 
 
 def _read_version(node: Node) -> int:
@@ -204,7 +198,7 @@ def _read_flavor(name: str, node: Node, problems: list[Problem]) -> Flavor:
         fields.each("node_labels", read_text),
         tuple(
             _read_toleration(item, problems)
-            for item in (each_item(fields["tolerations"], _itself, problems) if fields.has("tolerations") else ())
+            for item in (each_item(fields["tolerations"], itself, problems) if fields.has("tolerations") else ())
         ),
         fields.read("kueue_flavor", read_subdomain, None),
         fields.read("default_for_cpu_pods", read_boolean, False),
@@ -261,7 +255,3 @@ def _read_principal(node: Node) -> str:
     if not colon or not name or kind not in PRINCIPAL_KINDS:
         raise wrong(node, f"{node.text!r} names nobody", "write user:NAME, group:NAME or serviceaccount:NAMESPACE/NAME")
     return node.text
-
-
-def _itself(node: Node) -> Node:
-    return node

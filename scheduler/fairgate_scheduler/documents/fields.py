@@ -1,6 +1,6 @@
 """Reading a mapping field by field, collecting every problem on the way instead of stopping at the first."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import TypeVar
 
 from fairgate_scheduler.documents.nodes import Kind, Node
@@ -56,6 +56,11 @@ class Fields:
         return each_item(self.node.entries[key], reader, self._problems) if self.has(key) else ()
 
 
+def itself(node: Node) -> Node:
+    """The reader of what is read later."""
+    return node
+
+
 def attempt(node: Node, reader: Callable[[Node], Value], default: Default, problems: list[Problem]) -> Value | Default:
     """What the reader makes of the node; the default if it can not, with a problem."""
     try:
@@ -91,3 +96,14 @@ def each_item(node: Node, reader: Callable[[Node], Value], problems: list[Proble
         except Unreadable as error:
             problems.append(error.problem)
     return tuple(out)
+
+
+def locate(node: Node, names: Sequence[str], message: str, remedy: str) -> Problem:
+    """A problem at the entry that these names lead to from this node, or at the last one of them that is there."""
+    problem = node.problem(message, remedy)
+    for name in names:
+        if name not in node.entries:
+            break
+        problem = node.key_problem(name, message, remedy)
+        node = node.entries[name]
+    return problem

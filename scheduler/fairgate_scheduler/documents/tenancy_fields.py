@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import UNLIMITED, Amount, Row
 from fairgate_scheduler.core.tenancy import Budget, Policy, Quota, QuotaCut
-from fairgate_scheduler.documents.fields import Fields, attempt, each_entry
+from fairgate_scheduler.documents.fields import Fields, attempt, each_entry, itself
 from fairgate_scheduler.documents.nodes import Node
 from fairgate_scheduler.documents.problems import Problem
 from fairgate_scheduler.documents.scalars import (
@@ -46,8 +46,8 @@ read_priority: Final = _read_priority
 def read_quota(node: Node, problems: list[Problem]) -> dict[Row, Quota]:
     """``{FLAVOR: {RESOURCE: {nominal, borrowing_limit, lending_limit}}}``; a limit UNLIMITED is no limit."""
     rows: dict[Row, Quota] = {}
-    for flavor, resources in each_entry(node, _itself, problems).items():
-        for resource, body in each_entry(resources, _itself, problems).items():
+    for flavor, resources in each_entry(node, itself, problems).items():
+        for resource, body in each_entry(resources, itself, problems).items():
             rows[flavor, resource] = _read_row(body, resource, problems)
     return rows
 
@@ -89,7 +89,7 @@ def read_limits(fields: Fields) -> dict[str, Any]:
 def read_capacity(node: Node, problems: list[Problem]) -> Mapping[str, Amount]:
     """``{RESOURCE: amount}``: what is physically there."""
     out: dict[str, Amount] = {}
-    for resource, child in each_entry(node, _itself, problems).items():
+    for resource, child in each_entry(node, itself, problems).items():
         amount = attempt(child, read_amount(resource), None, problems)
         if amount is not None:
             out[resource] = amount
@@ -113,7 +113,3 @@ def read_policy(node: Node, problems: list[Problem]) -> Policy:
         fields.read("history_half_life", read_positive_duration, default.history_half_life_ms),
         default.dominant_resources if chosen is None else chosen,
     )
-
-
-def _itself(node: Node) -> Node:
-    return node
