@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from fairgate_scheduler.core.amounts import Amount, Row, add, total
 from fairgate_scheduler.core.jobs import Job, JobState
@@ -21,11 +21,15 @@ from fairgate_scheduler.service.errors import Aborted, FailedPrecondition, Inval
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """What the next cycle would do under a configuration, to the jobs as they are now."""
+    """What the next cycle would do under a configuration, to the jobs as they are now.
+
+    ``flavors``: what each job that starts would start on, and what each that is evicted would lose.
+    """
 
     starts: tuple[str, ...]
     evicts: tuple[Preempt, ...]
     waits: tuple[str, ...]
+    flavors: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,10 +165,14 @@ def _preview(snapshot: Snapshot, config: Config, now_ms: int) -> Preview:
     plan = plan_cycle(replace(snapshot, config=config), now_ms)
     starts = tuple(each.job for each in plan.admissions)
     evicted = {each.job for each in plan.preemptions}
+    options = {job.id: job.options for job in _live(snapshot)}
+    chosen = {each.job.id: each.attempt.option for each in snapshot.running if each.job.id in evicted}
+    chosen |= {each.job: each.option for each in plan.admissions}
+    flavors = {job: options[job][option].flavor for job, option in chosen.items()}
     waiting = [job.id for job in snapshot.pending] + [
         each.job.id for each in snapshot.running if each.job.id in evicted
     ]
-    return Preview(starts, plan.preemptions, tuple(name for name in waiting if name not in starts))
+    return Preview(starts, plan.preemptions, tuple(name for name in waiting if name not in starts), flavors)
 
 
 def _check_tenants_in_use(config: Config, snapshot: Snapshot) -> None:

@@ -38,6 +38,7 @@ tenants:
     quota: {h100: {nvidia.com/gpu: {nominal: 4, lending_limit: 2}}}
   - {id: b, parent: org, quota: {h100: {nvidia.com/gpu: {nominal: 4}}}}
 priorities: {urgent: 7}
+speeds: [{workload: llm, h100: 1/2}]
 """
 
 

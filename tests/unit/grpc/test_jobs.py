@@ -181,17 +181,17 @@ def test_what_was_read_can_be_sent_back(wire):
 
 
 def test_explain_says_why_with_numbers(wire):
-    wire.submit("first", tenant="b", gpus=8)
+    wire.submit("first", tenant="b", gpus=6)
     wire.turn()
     wire.turn(2000)
-    wire.submit("train", tenant="b", gpus=8)
+    wire.submit("train", tenant="b", gpus=6)
     answer = wire.jobs.ExplainJob(wire_pb2.ExplainJobRequest(name="tenants/b/jobs/train"))
     assert answer.job.hold.reason == answer.hold.reason == jobs_pb2.HOLD_REASON_WAITING_FOR_QUOTA
     assert answer.job.hold.message
     assert answer.hold.message
     assert answer.hold.options[0].flavor == "h100"
     needs = [(need.flavor, need.resource, need.need, need.have) for need in answer.hold.options[0].needs]
-    assert ("h100", "nvidia.com/gpu", "8", "0") in needs
+    assert ("h100", "nvidia.com/gpu", "6", "0") in needs
 
 
 def test_what_runs_has_nothing_to_explain(wire):

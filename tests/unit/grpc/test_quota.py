@@ -43,15 +43,24 @@ def test_a_configuration_is_applied_and_read_back(wire):
     assert now.etag != before.etag
 
 
-def test_validate_only_shows_what_would_come_of_it(wire):
-    wire.submit("train", gpus=8)
-    wire.submit("small", tenant="b")
+def _told(previews):
+    return [(each.job.rpartition("/")[2], each.flavor, bool(each.message)) for each in previews]
+
+
+def test_validate_only_shows_who_would_start_give_way_and_wait(wire):
+    wire.submit("big", tenant="b", gpus=6)
     wire.turn()
-    source = _source(wire).replace("capacity: {nvidia.com/gpu: 8}", "capacity: {nvidia.com/gpu: 9}")
+    wire.submit("asks", gpus=8)
+    before = _source(wire)
+    source = before.replace("nominal: 4, lending_limit: 2", "nominal: 8").replace(
+        "id: b, parent", "id: b, weight: 3, parent"
+    )
     answer = _apply(wire, source, validate_only=True)
     assert answer.changes
-    assert answer.preview.waiting_count == len(answer.preview.waits)
-    assert _source(wire) != source
+    assert _told(answer.preview.starts) == [("asks", "h100", False)]
+    assert _told(answer.preview.evictions) == [("big", "h100", True)]
+    assert (_told(answer.preview.waits), answer.preview.waiting_count) == ([("big", "", False)], 1)
+    assert _source(wire) == before
 
 
 def test_a_stale_etag_is_aborted(wire, refused):
@@ -103,15 +112,15 @@ def test_tenants_come_in_pages(wire):
 
 def test_usage_is_told_against_what_is_owned(wire):
     wire.submit("train", tenant="b", gpus=6)
-    wire.submit("small", tenant="a", gpus=3)
     wire.turn()
+    wire.submit("second", tenant="b", gpus=6)
     usage, rows = _usage(wire, "b")
     assert rows == {("h100", GPU): ("6", "4", "2", "0")}
-    assert (usage.running_job_count, usage.pending_job_count) == (1, 0)
+    assert (usage.running_job_count, usage.pending_job_count) == (1, 1)
     assert (usage.share, usage.weight) == ("0.75", "1")
     usage, rows = _usage(wire, "a")
     assert rows == {("h100", GPU): ("0", "4", "0", "2")}
-    assert (usage.running_job_count, usage.pending_job_count, usage.share) == (0, 1, "0")
+    assert (usage.running_job_count, usage.pending_job_count, usage.share) == (0, 0, "0")
     usage, rows = _usage(wire, "org")
     assert rows == {("h100", GPU): ("6", "8", "0", "0")}
     assert (usage.running_job_count, usage.pending_job_count) == (1, 1)

@@ -1,6 +1,7 @@
 """What surrounds every call: the seam, errors nobody expected, limits, health, reflection, addresses."""
 
 import logging
+import socket
 import stat
 from dataclasses import replace
 from pathlib import Path
@@ -89,8 +90,8 @@ def test_a_message_that_is_too_large_is_refused(wire, refused):
 
 
 def test_lists_are_cut_to_messages_that_callers_accept(wire, monkeypatch):
-    monkeypatch.setattr("fairgate_scheduler.entrypoints.grpc.job_servicer.MAX_ANSWER_BYTES", 1500)
-    names = [wire.submit(f"job-{number}", labels={"x": "y" * 500}).name for number in range(3)]
+    monkeypatch.setattr("fairgate_scheduler.entrypoints.grpc.job_servicer.MAX_ANSWER_BYTES", 1000)
+    names = [wire.submit(f"job-{number}", labels={"x": "y" * 250}).name for number in range(3)]
     found, token = [], ""
     for _ in names:
         page = wire.jobs.ListJobs(wire_pb2.ListJobsRequest(parent="tenants/-", page_token=token))
@@ -152,6 +153,18 @@ def replace_address(settings, address):
     copy = replace(settings)
     copy.address = address
     return copy
+
+
+def test_a_socket_is_not_taken_from_a_server_that_answers_on_it(wire):
+    with pytest.raises(AddressError, match="another server"):
+        server.build(wire.app, wire.settings)
+    assert wire.submit()
+
+
+def test_a_socket_that_a_dead_server_left_is_taken(settings, make_wire):
+    with socket.socket(socket.AF_UNIX) as left:
+        left.bind(settings.address.removeprefix("unix:"))
+    assert make_wire(settings).submit()
 
 
 def test_the_socket_and_the_token_are_private(wire):

@@ -96,9 +96,13 @@ def encode_flavor(standing: FlavorStanding) -> quotas_pb2.Flavor:
 
 
 def _encode_preview(preview: Preview) -> quotas_pb2.ConfigPreview:
+    flavors = preview.flavors
     return quotas_pb2.ConfigPreview(
-        starts=(quotas_pb2.JobPreview(job=job) for job in preview.starts),
-        evictions=(quotas_pb2.JobPreview(job=each.job, message=each.reason) for each in preview.evicts),
+        starts=(quotas_pb2.JobPreview(job=job, flavor=flavors[job]) for job in preview.starts),
+        evictions=(
+            quotas_pb2.JobPreview(job=each.job, flavor=flavors[each.job], message=each.reason)
+            for each in preview.evicts
+        ),
         waits=(quotas_pb2.JobPreview(job=job) for job in preview.waits[:MAX_WAITS]),
         waiting_count=len(preview.waits),
     )

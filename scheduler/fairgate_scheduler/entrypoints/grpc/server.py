@@ -1,6 +1,8 @@
 """Builds the gRPC server: one thread pool, bounded messages and streams, a Unix socket or loopback, a graceful stop."""
 
+import contextlib
 import ipaddress
+import socket
 import threading
 from concurrent import futures
 from pathlib import Path
@@ -63,7 +65,7 @@ class GrpcServer:
         """Take the address. Raises AddressError if it is not private to this machine, or taken."""
         check_address(address)
         if address.startswith(_UNIX):
-            Path(address.removeprefix(_UNIX)).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _make_way(Path(address.removeprefix(_UNIX)))
         try:
             port = self._server.add_insecure_port(address)
         except RuntimeError as error:
@@ -135,6 +137,14 @@ def check_address(address: str) -> None:
         raise AddressError(f"{address!r} is no address; write unix:/path/to/socket or 127.0.0.1:PORT")
     if not _is_loopback(host):
         raise AddressError(f"{host!r} is not loopback: the token would travel in the clear; use 127.0.0.1 or unix:")
+
+
+def _make_way(path: Path) -> None:
+    """Make the socket's folder. gRPC takes the place of a socket that is there, so see that nobody answers on it."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as probe, contextlib.suppress(OSError):
+        probe.connect(str(path))
+        raise AddressError(f"another server listens on {path}; stop it, or choose another path")
 
 
 def _is_loopback(host: str) -> bool:
