@@ -52,9 +52,7 @@ def test_validate_only_shows_who_would_start_give_way_and_wait(wire):
     wire.turn()
     wire.submit("asks", gpus=8)
     before = _source(wire)
-    source = before.replace("nominal: 4, lending_limit: 2", "nominal: 8").replace(
-        "id: b, parent", "id: b, weight: 3, parent"
-    )
+    source = before.replace("nominal: 4, lending_limit: 2", "nominal: 8")
     answer = _apply(wire, source, validate_only=True)
     assert answer.changes
     assert _told(answer.preview.starts) == [("asks", "h100", False)]

@@ -17,7 +17,7 @@ MAX_ITEMS: Final = 1000
 UPDATABLE: Final = ("priority", "time_limit")
 
 _FALLBACKS: Final = {
-    jobs_pb2.FALLBACK_POLICY_UNSPECIFIED: Fallback.ORDERED,
+    jobs_pb2.FALLBACK_POLICY_UNSPECIFIED: None,
     jobs_pb2.FALLBACK_POLICY_ORDERED: Fallback.ORDERED,
     jobs_pb2.FALLBACK_POLICY_SOONEST: Fallback.SOONEST,
 }
@@ -112,12 +112,12 @@ def _read_spec(job: jobs_pb2.Job) -> JobSpec:
     if job.fallback not in _FALLBACKS:
         raise names.invalid("job.fallback", f"{job.fallback} is no fallback policy", "send ORDERED or SOONEST")
     limit = names.read_duration_ms(job.time_limit, "job.time_limit") if job.HasField("time_limit") else None
-    after = names.read_duration_ms(job.fallback_after, "job.fallback_after") if job.HasField("fallback_after") else 0
+    after = names.read_duration_ms(job.fallback_after, "job.fallback_after") if job.HasField("fallback_after") else None
     return JobSpec(
         priority=job.priority if job.HasField("priority") else None,
         priority_class=job.priority_class or None,
         time_limit_ms=limit,
-        preemptible=job.preemptible if job.HasField("preemptible") else True,
+        preemptible=job.preemptible if job.HasField("preemptible") else None,
         fallback=_FALLBACKS[job.fallback],
         fallback_after_ms=after,
         options=[_read_option(option) for option in job.options],

@@ -54,8 +54,15 @@ class GrpcSettings(Protocol):
 class GrpcServer:
     """The wire side of one running service."""
 
-    def __init__(self, server: grpc.Server, health_servicer: health.HealthServicer, stopping: threading.Event) -> None:
+    def __init__(
+        self,
+        server: grpc.Server,
+        threads: futures.ThreadPoolExecutor,
+        health_servicer: health.HealthServicer,
+        stopping: threading.Event,
+    ) -> None:
         self._server = server
+        self._threads = threads
         self._health = health_servicer
         self._stopping = stopping
         self.address = ""
@@ -87,6 +94,7 @@ class GrpcServer:
         self._health.enter_graceful_shutdown()
         self._stopping.set()
         self._server.stop(grace_s).wait()
+        self._threads.shutdown(wait=False)
 
 
 def build(app: App, settings: GrpcSettings) -> GrpcServer:
@@ -98,8 +106,9 @@ def build(app: App, settings: GrpcSettings) -> GrpcServer:
     """
     authenticator = auth.TokenAuthenticator(auth.load_token(settings.token_file))
     stopping = threading.Event()
+    threads = futures.ThreadPoolExecutor(UNARY_THREADS + MAX_STREAMS, thread_name_prefix="grpc")
     server = grpc.server(
-        futures.ThreadPoolExecutor(UNARY_THREADS + MAX_STREAMS, thread_name_prefix="grpc"),
+        threads,
         interceptors=[
             interceptors.Surround(interceptors.translate_errors),
             interceptors.Surround(interceptors.authenticate(authenticator)),
@@ -118,7 +127,7 @@ def build(app: App, settings: GrpcSettings) -> GrpcServer:
     health_pb2_grpc.add_HealthServicer_to_server(health_servicer, server)
     if settings.reflection:
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
-    built = GrpcServer(server, health_servicer, stopping)
+    built = GrpcServer(server, threads, health_servicer, stopping)
     built.listen(settings.address)
     return built
 
