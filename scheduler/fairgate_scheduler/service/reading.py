@@ -12,8 +12,9 @@ from fairgate_scheduler.core.jobs import Fallback, Job
 from fairgate_scheduler.core.manifests import Finding, ManifestError, Understood, canonical, understand
 from fairgate_scheduler.core.manifests.rayjob import MAX_NAME
 from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.documents.annotations import read_annotations
 from fairgate_scheduler.documents.mapping import MappingDocument, read_mapping
-from fairgate_scheduler.documents.problems import DocumentError, suggest
+from fairgate_scheduler.documents.problems import DocumentError, Problem, suggest
 from fairgate_scheduler.ports import Submission
 from fairgate_scheduler.service.errors import InvalidArgument, Violation
 from fairgate_scheduler.service.fit import Asked, misfits
@@ -29,7 +30,7 @@ _PRIORITIES: Final = 2**31
 
 @dataclass(frozen=True, slots=True)
 class JobSpec:
-    """Fairgate's own fields of a job. ``None``: not said.
+    """Fairgate's own fields of a job. ``None``: not said; then the manifest's annotations count, then the default.
 
     ``options`` are maps as ``core.manifests.read_option_specs`` takes them; none: derived from the manifest.
     ``priority_class`` names a priority of the configuration. ``workload`` names the class that gives speeds.
@@ -38,9 +39,9 @@ class JobSpec:
     priority: int | None = None
     priority_class: str | None = None
     time_limit_ms: int | None = None
-    preemptible: bool = True
-    fallback: Fallback = Fallback.ORDERED
-    fallback_after_ms: int = 0
+    preemptible: bool | None = None
+    fallback: Fallback | None = None
+    fallback_after_ms: int | None = None
     options: Sequence[Mapping[str, Any]] = ()
     workload: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -89,22 +90,19 @@ def prepare(request: SubmitRequest, config: Config, now_ms: int) -> Prepared:
     Raises:
         InvalidArgument: with everything that is wrong with the manifest, its options and the other fields.
     """
-    violations = list(_check_fields(request, config))
+    violations: list[Violation] = []
     document, understood = None, None
     try:
         document = read_mapping(request.manifest_text, "manifest")
+        request = replace(request, spec=_with_annotations(request.spec, document))
         understood = understand(
             document.data, list(request.spec.options), config, request.tenant, request.spec.workload
         )
     except DocumentError as error:
-        violations += [
-            Violation(
-                f"manifest.{each.path}" if each.path else "manifest", f"line {each.line}: {each.message}", each.remedy
-            )
-            for each in error.problems
-        ]
+        violations += [_of_problem(each, document) for each in error.problems]
     except ManifestError as error:
         violations += [_locate(each, document) for each in error.findings]
+    violations += _check_fields(request, config)
     if violations or document is None or understood is None:
         raise InvalidArgument(violations)
     job = _job(request, understood, config, now_ms)
@@ -139,9 +137,9 @@ def _job(request: SubmitRequest, understood: Understood, config: Config, now_ms:
         options=understood.options,
         time_limit_ms=spec.time_limit_ms or (deadline_s * 1000 if deadline_s else DEFAULT_TIME_LIMIT_MS),
         priority=priority_of(spec, config),
-        preemptible=spec.preemptible,
-        fallback=spec.fallback,
-        fallback_after_ms=spec.fallback_after_ms,
+        preemptible=spec.preemptible is not False,
+        fallback=spec.fallback or Fallback.ORDERED,
+        fallback_after_ms=spec.fallback_after_ms or 0,
         pending_since_ms=now_ms,
     )
 
@@ -158,14 +156,12 @@ def _check_fields(request: SubmitRequest, config: Config) -> Iterator[Violation]
         yield Violation("job_id", f"{job_id!r} is not an id that a job can have", remedy)
     if spec.time_limit_ms is not None and not 0 < spec.time_limit_ms <= LONGEST_MS:
         yield Violation("time_limit", "it is not between 0 and ten years", "write a duration such as 30m or 12h")
-    if not 0 <= spec.fallback_after_ms <= LONGEST_MS:
+    if not 0 <= (spec.fallback_after_ms or 0) <= LONGEST_MS:
         yield Violation(
             "fallback_after", "it is not between 0 and ten years", "write a duration such as 10m, or leave it out"
         )
-    if spec.fallback is not Fallback.ORDERED:
-        yield Violation(
-            "fallback", f"{spec.fallback.value} is not supported yet", "leave it out: ordered is the default"
-        )
+    if spec.fallback not in (None, Fallback.ORDERED):
+        yield Violation("fallback", f"{spec.fallback} is not supported yet", "leave it out: ordered is the default")
     yield from _check_priority(request, config)
     if spec.workload is not None and spec.workload not in config.speeds:
         remedy = suggest(spec.workload, sorted(config.speeds)) + " (speeds of the configuration), or leave it out"
@@ -194,6 +190,31 @@ def _check_priority(request: SubmitRequest, config: Config) -> Iterator[Violatio
     except SubmitRefused as refused:
         named = "priority_class" if spec.priority is None else "priority"
         yield Violation(named, refused.message, refused.remedy)
+
+
+def _with_annotations(spec: JobSpec, document: MappingDocument) -> JobSpec:
+    """The fields as given beside the manifest, else as its annotations say."""
+    said = read_annotations(document.data)
+    by_priority = spec.priority is not None or spec.priority_class is not None
+    return replace(
+        spec,
+        priority=spec.priority if by_priority else said.priority,
+        priority_class=spec.priority_class if by_priority else said.priority_class,
+        time_limit_ms=said.time_limit_ms if spec.time_limit_ms is None else spec.time_limit_ms,
+        preemptible=said.preemptible if spec.preemptible is None else spec.preemptible,
+        fallback=said.fallback if spec.fallback is None else spec.fallback,
+        fallback_after_ms=said.fallback_after_ms if spec.fallback_after_ms is None else spec.fallback_after_ms,
+        workload=said.workload if spec.workload is None else spec.workload,
+        options=spec.options or said.options,
+    )
+
+
+def _of_problem(problem: Problem, document: MappingDocument | None) -> Violation:
+    """A problem with its line; one that was found in a value knows only its field."""
+    field = f"manifest.{problem.path}" if problem.path else "manifest"
+    if problem.line == 0 and document is not None:
+        return _with_line(Violation(field, problem.message, problem.remedy), document)
+    return Violation(field, f"line {problem.line}: {problem.message}", problem.remedy)
 
 
 def _locate(finding: Finding, document: MappingDocument | None) -> Violation:
