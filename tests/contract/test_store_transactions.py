@@ -33,9 +33,11 @@ def everything(store):
 
 
 def write_everything(transaction):
-    """One write of each kind, on top of what ``filled`` has."""
-    transaction.update_job(replace(JOBS[0], state=JobState.SUCCEEDED, version=2))
+    """Writes of each kind on top of what ``filled`` has, some of them twice to the same record."""
+    transaction.update_job(replace(JOBS[0], state=JobState.RUNNING, version=2))
+    transaction.update_job(replace(JOBS[0], state=JobState.SUCCEEDED, version=3))
     insert(transaction, JOBS[2])
+    transaction.put_attempt(an_attempt(JOBS[0], 1, state=AttemptState.RUNNING))
     transaction.put_attempt(an_attempt(JOBS[0], 1, state=AttemptState.GONE))
     transaction.put_attempt(an_attempt(JOBS[1], 1))
     transaction.add_event("physics", an_event(JOBS[2]))
@@ -43,7 +45,8 @@ def write_everything(transaction):
     transaction.remove_effect(transaction.list_effects(1)[0].id)
     transaction.add_effect(Effect(EffectKind.STOP, JOBS[1].id, 1))
     transaction.put_config(a_config_version("two"))
-    transaction.next_number("sequence")
+    for counter in ("sequence", "sequence", "new", "new"):
+        transaction.next_number(counter)
 
 
 @pytest.fixture
@@ -79,6 +82,7 @@ class TestAllOrNothing:
         assert everything(filled) == before
         with filled.transaction() as transaction:
             assert transaction.next_number("sequence") == 2
+            assert transaction.next_number("new") == 1
             assert transaction.add_event("physics", an_event(JOBS[0])) == 2
 
     def test_writes_that_were_read_back_are_rolled_back_too(self, filled):

@@ -12,6 +12,9 @@ import pytest
 from fairgate_scheduler.adapters.sql import SqlStore, upgrade
 from fairgate_scheduler.ports import StoreError
 from fairgate_scheduler.testing.records import a_job, insert
+from sqlalchemy import Engine, event
+
+FULL = 2  # PRAGMA synchronous
 
 COUNT = """
 import sys
@@ -40,6 +43,11 @@ def upgrade():
 @pytest.fixture
 def path(tmp_path):
     return tmp_path / "fairgate.db"
+
+
+def read(store):
+    with store.transaction(read_only=True) as transaction:
+        return transaction.live_jobs()
 
 
 def raw(path, *statements):
@@ -76,8 +84,19 @@ class TestOpen:
         assert modes == dict.fromkeys(["fairgate.db", "fairgate.db-wal", "fairgate.db-shm"], "0o600")
 
     def test_it_writes_ahead_and_to_the_disk(self, path):
-        SqlStore.open(path).close()
-        assert raw(path, "PRAGMA journal_mode") == [("wal",)]
+        pragmas = {"journal_mode": "wal", "synchronous": FULL, "foreign_keys": 1}
+        seen = []
+
+        def look(connection):
+            seen.append({name: connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in pragmas})
+
+        store = SqlStore.open(path)
+        event.listen(Engine, "begin", look)
+        with store.transaction(), ThreadPoolExecutor(1) as threads:  # two connections
+            threads.submit(read, store).result()
+        event.remove(Engine, "begin", look)
+        store.close()
+        assert seen == [pragmas, pragmas]
 
     def test_many_may_open_a_new_one_at_once(self, path):
         together = threading.Barrier(6)

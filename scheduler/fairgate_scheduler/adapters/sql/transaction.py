@@ -221,8 +221,7 @@ class SqlTransaction:
         config_id = connection.execute(which, parameters).scalar()
         if config_id is None:
             return None
-        cached = None if self._has_new_config else self._cache.get(config_id)
-        if cached is not None:
+        if (cached := self._cache.get(config_id)) is not None:
             return cached
         version = CONFIG.record(connection.execute(_GET_CONFIG, {"id_": config_id}).one())
         if not self._has_new_config:  # what is not committed may yet be another version under the same id
@@ -286,9 +285,7 @@ class SqlTransaction:
     def _last_number(self, counter: str) -> int:
         if counter in self._counters:
             return self._counters[counter]
-        last = self._connection.execute(_GET_COUNTER, {"name_": counter}).scalar() or 0
-        if not self._read_only:  # nobody else can write while we do
-            self._counters[counter] = last
+        self._counters[counter] = last = self._connection.execute(_GET_COUNTER, {"name_": counter}).scalar() or 0
         return last
 
 
