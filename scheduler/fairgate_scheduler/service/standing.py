@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairgate_scheduler.core.amounts import Amount, Row, add, subtract, total
+from fairgate_scheduler.core.amounts import UNLIMITED, Amount, Row, add, subtract, total
 from fairgate_scheduler.core.quota import QuotaTree, dimension, quota_tree
 from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.service import quota
@@ -15,6 +15,8 @@ from fairgate_scheduler.service.quota import FlavorUsage, TenantUsage
 @dataclass(frozen=True, slots=True)
 class RowStanding:
     """One row. ``nominal`` is that of the whole subtree, ``borrowed`` what is used above it.
+
+    A row for which no tenant of the tree declares quota is not limited: its nominal is ``UNLIMITED``.
 
     ``lent`` is what others of the tree must be using of it, because together they use more than they own.
     """
@@ -81,8 +83,11 @@ def _standings(config: Config, usages: Sequence[TenantUsage], tenants: Sequence[
     for tenant in tenants:
         root = config.paths[tenant][-1]
         mine, everybody = usage_of[tenant].reserved, usage_of[root].reserved
+        declared = owned[root].keys()
         rows = tuple(
-            _row(row, (mine.get(row, 0), everybody.get(row, 0)), (owned[tenant].get(row, 0), owned[root].get(row, 0)))
+            _row(row, (mine.get(row, 0), everybody.get(row, 0)), (owned[tenant].get(row, 0), owned[root][row]))
+            if row in declared
+            else RowStanding(row, mine[row], UNLIMITED, 0, 0)
             for row in sorted(owned[tenant].keys() | mine.keys())
         )
         yield Standing(usage_of[tenant], config.is_leaf(tenant), rows, _share(quota_tree(config), usage_of[tenant]))

@@ -124,6 +124,14 @@ def test_usage_is_told_against_what_is_owned(wire):
     assert (usage.running_job_count, usage.pending_job_count) == (1, 1)
 
 
+def test_what_nobody_declared_is_unlimited_and_not_borrowed(wire):
+    wire.submit("train")
+    wire.turn()
+    usage = wire.quotas.GetTenantUsage(wire_pb2.GetTenantUsageRequest(tenant="tenants/a"))
+    (row,) = (row for row in usage.rows if (row.flavor, row.resource) == ("h100", "cpu"))
+    assert (row.usage, row.nominal, row.borrowed, row.lent) == ("1", "UNLIMITED", "0", "0")
+
+
 def test_a_share_is_divided_by_the_weight(wire):
     wire.submit("train", tenant="a", gpus=3)
     wire.turn()
