@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from fairgate_scheduler.core.contenders import Choice, Contender
@@ -22,18 +23,30 @@ class Change(NamedTuple):
 
 @dataclass(slots=True)
 class _Sums:
-    """Use of the owned rows, by row, of the jobs selected and of the running ones passed over."""
+    """Use of the owned rows, by row, of the jobs selected so far and of the running ones passed over."""
 
     selected: dict[int, int] = field(default_factory=dict)
     skipped: dict[int, int] = field(default_factory=dict)
     passed: list[Contender] = field(default_factory=list)
     youngest: int = -1
 
+    def copy(self) -> "_Sums":
+        """An independent copy."""
+        return _Sums(dict(self.selected), dict(self.skipped), list(self.passed), self.youngest)
+
     def skip(self, contender: Contender, charge: Charge) -> None:
         """Pass over a running job."""
         _add(self.skipped, charge)
         self.passed.append(contender)
         self.youngest = max(self.youngest, contender.admission)
+
+    def skipped_before(self, contender: Contender) -> Mapping[int, int]:
+        """Use of those passed over that are older than a running job."""
+        older: dict[int, int] = {}
+        for each in self.passed:
+            if each.admission < contender.admission and each.held is not None:
+                _add(older, each.held.charge)
+        return older
 
 
 class Walk:
@@ -50,21 +63,28 @@ class Walk:
         if by_priority:
             entries.sort(key=lambda entry: -entry[0].priority)
         self.entries: Sequence[Entry] = entries
-        selected, end = self._walk(entries)
-        self.selected: Mapping[Contender, Choice] = selected
-        self._end = end
+        self._before: dict[int, tuple[_Sums, int]] = {}
+        self._outside: set[tuple[int, Charge]] = set()
+        self._is_settled = True
+        self._walked = self._rewalk()
+        self.selected: Mapping[Contender, Choice] = self._walked
 
     def trial(self, contender: Contender, choice: Choice) -> Change | None:
         """What taking a pending job in would do; ``None``: it would not stay within. Changes nothing."""
-        place = self._place_of(contender)
-        if place == len(self.entries) and self._end is not None:
-            if not self._is_within(self._end, contender, choice.charge):
-                return None
-            return Change((*self.entries, (contender, choice)), {**self.selected, contender: choice}, (), ())
-        entries = (*self.entries[:place], (contender, choice), *self.entries[place:])
-        selected, _ = self._walk(entries)
-        if contender not in selected:
+        key = (contender.priority, choice.charge)
+        if key in self._outside:
             return None
+        place = self._place_of(contender)
+        sums, selected = self._state_before(place)
+        if not self._is_within(sums, contender, choice.charge):
+            self._outside.add(key)
+            return None
+        entries = (*self.entries[:place], (contender, choice), *self.entries[place:])
+        selected[contender] = choice
+        if place == len(self.entries) and self._is_settled:
+            return Change(entries, selected, (), ())
+        _add(sums.selected, choice.charge)
+        self._walk(self.entries[place:], sums, selected)
         gone = tuple(each for each in self.selected if each not in selected)
         came = tuple(entry for entry in selected.items() if entry[0] not in self.selected and entry[0] is not contender)
         return Change(entries, selected, gone, came)
@@ -75,38 +95,54 @@ class Walk:
         giving_way = set(displaced)
         self.entries = [entry for entry in change.entries if entry[0] not in leaving and entry[0] not in giving_way]
         self.selected = change.selected
-        # With displaced ones out of the way more might stay within: only the next trial finds that out.
-        self._end = None if giving_way else self._walk(self.entries)[1]
+        # With displaced ones out of the way more may stay within: what is selected changes only with the next trial.
+        self._is_settled = not giving_way
+        self._outside.clear()
+        self._walked = self._rewalk()
+
+    def _rewalk(self) -> dict[Contender, Choice]:
+        """Walk all entries, and remember how things stand before each drop of the priority."""
+        sums, selected, start = _Sums(), dict[Contender, Choice](), 0
+        self._before = {0: (_Sums(), 0)}
+        for place in range(1, len(self.entries) + 1):
+            is_last = place == len(self.entries)
+            if is_last or self.entries[place][0].priority != self.entries[place - 1][0].priority:
+                self._walk(self.entries[start:place], sums, selected)
+                self._before[place] = sums.copy(), len(selected)
+                start = place
+        return selected
+
+    def _state_before(self, place: int) -> tuple[_Sums, dict[Contender, Choice]]:
+        """The sums before an entry, and what is selected before it."""
+        sums, count = self._before[place]
+        return sums.copy(), dict(islice(self._walked.items(), count))
 
     def _place_of(self, contender: Contender) -> int:
-        if not self._by_priority:
-            return len(self.entries)
         place = len(self.entries)
-        while place and self.entries[place - 1][0].priority < contender.priority:
+        while self._by_priority and place and self.entries[place - 1][0].priority < contender.priority:
             place -= 1
         return place
 
-    def _walk(self, entries: Iterable[Entry]) -> tuple[dict[Contender, Choice], _Sums | None]:
-        sums, selected = _Sums(), dict[Contender, Choice]()
+    def _walk(self, entries: Iterable[Entry], sums: _Sums, selected: dict[Contender, Choice]) -> None:
         for contender, choice in entries:
             if self._is_within(sums, contender, choice.charge):
                 selected[contender] = choice
                 _add(sums.selected, choice.charge)
             elif contender.held is not None:
                 sums.skip(contender, choice.charge)
-        return selected, sums
 
     def _is_within(self, sums: _Sums, contender: Contender, charge: Charge) -> bool:
-        skipped: Mapping[int, int] = sums.skipped
-        if contender.held is not None and sums.youngest > contender.admission:
-            older: dict[int, int] = {}
-            for each in sums.passed:
-                if each.admission < contender.admission and each.held is not None:
-                    _add(older, each.held.charge)
-            skipped = older
-        return bool(charge.owned) and all(
-            sums.selected.get(row, 0) + skipped.get(row, 0) + amount <= self._quota[row] for row, amount in charge.owned
-        )
+        if not charge.owned or not self._fits(sums.selected, {}, charge):
+            return False
+        if not sums.passed or self._fits(sums.selected, sums.skipped, charge):
+            return True
+        if contender.held is None or sums.youngest < contender.admission:
+            return False
+        return self._fits(sums.selected, sums.skipped_before(contender), charge)
+
+    def _fits(self, selected: Mapping[int, int], skipped: Mapping[int, int], charge: Charge) -> bool:
+        quota = self._quota
+        return all(selected.get(row, 0) + skipped.get(row, 0) + amount <= quota[row] for row, amount in charge.owned)
 
 
 def _add(sums: dict[int, int], charge: Charge) -> None:
