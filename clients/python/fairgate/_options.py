@@ -27,6 +27,8 @@ _MAPS: Final = {
     "ray_start_params": "ray_start_params",
     "rayStartParams": "ray_start_params",
 }
+GROUP_FIELDS: Final = frozenset({*_WORDS, *_COUNTS, *_MAPS})
+"""What can be said of a pod group, in both spellings."""
 
 
 def parse_options(given: Sequence[OptionSpec | Mapping[str, Any]], field: str) -> tuple[OptionSpec, ...]:
@@ -64,7 +66,7 @@ class _Reader:
         return OptionSpec(flavor, speed, changes)
 
     def _change(self, given: Any, path: str) -> GroupChange:
-        fields = self._mapping(given, path, (*_WORDS, *_COUNTS, *_MAPS))
+        fields = self._mapping(given, path, sorted(GROUP_FIELDS))
         values: dict[str, Any] = {}
         readers: tuple[tuple[Mapping[str, str], Callable[[Any, str], Any]], ...] = (
             (_WORDS, self._word),

@@ -8,7 +8,7 @@ import yaml
 
 from fairgate._cli.manifest_files import read_file
 from fairgate._cli.report import usage_error
-from fairgate._cli.yaml_nodes import Tree, read_trees
+from fairgate._cli.yaml_nodes import Tree, read_trees, without_line
 from fairgate._errors import Violation
 
 _FIELD: Final = "source"
@@ -27,9 +27,8 @@ class ConfigSource:
         if field != _FIELD and not field.startswith((f"{_FIELD}.", f"{_FIELD}[")):
             return violation
         path = field.removeprefix(_FIELD).removeprefix(".")
-        line, colon, rest = violation.message.partition(": ")
-        message = rest if colon and line.startswith("line ") else violation.message
-        return Violation(f"{self.tree.place(path)}" + (f": {path}" if path else ""), message, violation.remedy)
+        place = f"{self.tree.place(path)}" + (f": {path}" if path else "")
+        return Violation(place, without_line(violation.message), violation.remedy)
 
 
 def read_config(path: Path) -> ConfigSource:

@@ -9,7 +9,7 @@ from typing import Final
 import yaml
 
 from fairgate._cli.report import usage_error
-from fairgate._cli.yaml_nodes import Tree, inner_tree, read_trees
+from fairgate._cli.yaml_nodes import Tree, inner_tree, read_trees, without_line
 from fairgate._errors import Violation
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -55,7 +55,7 @@ class ManifestDocument:
         if field == _MANIFEST or field.startswith((f"{_MANIFEST}.", f"{_MANIFEST}[")):
             path = field.removeprefix(_MANIFEST).removeprefix(".")
             place = str(self.tree.place(path)) + (f": {path}" if path else "")
-            return Violation(place, violation.message, violation.remedy)
+            return Violation(place, without_line(violation.message), violation.remedy)
         if field.startswith("job.options"):
             return self._option(violation)
         name = _ANNOTATIONS.get(field)

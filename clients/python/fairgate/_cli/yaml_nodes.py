@@ -10,6 +10,7 @@ import yaml
 from fairgate._errors import InvalidArgument, Violation
 
 _STEP: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
+_LINE: Final = re.compile(r"^line [0-9]+: ")
 _Loader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
@@ -83,6 +84,11 @@ def read_trees(text: str, file: str) -> list[Tree]:
         raise _refuse(file, f"not YAML: {error}", "save it as UTF-8 text") from None
     except RecursionError:
         raise _refuse(file, "nested too deeply", "write it flatter") from None
+
+
+def without_line(message: str) -> str:
+    """A message without the line that the service counted: it knows the document, not the file."""
+    return _LINE.sub("", message)
 
 
 def inner_tree(scalar: yaml.ScalarNode) -> Tree | None:

@@ -57,7 +57,7 @@ def from_rpc_error(error: grpc.RpcError, address: str) -> FairgateError:
 def from_status(status: Status) -> FairgateError:
     """A ``google.rpc.Status`` as an error of the client."""
     code = next((each for each in _CODE if each.value[0] == status.code), _CODE.UNKNOWN)
-    violations: list[Violation] = []
+    found: list[tuple[str, str]] = []
     reason, metadata = "", dict[str, str]()
     for packed in status.details:
         info = error_details_pb2.ErrorInfo()
@@ -65,18 +65,25 @@ def from_status(status: Status) -> FairgateError:
         if packed.Unpack(info):
             reason, metadata = info.reason, dict(info.metadata)
         elif packed.Unpack(request):
-            for found in request.field_violations:
-                message, _, remedy = found.description.partition("; ")
-                violations.append(Violation(found.field, message, remedy))
+            found += [(each.field, each.description) for each in request.field_violations]
+    violations = [_described(field, text, metadata) for field, text in found]
     return TABLE[code](violations or [_told(status.message, metadata)], reason=reason, metadata=metadata)
 
 
 def _told(text: str, metadata: Mapping[str, str]) -> Violation:
-    """The text of a status without the field and the remedy that are in it, where the metadata tells them apart."""
+    """The text of a status, ``FIELD: MESSAGE; REMEDY``, taken apart by what the metadata tells of it."""
     field, remedy = metadata.get("field", ""), metadata.get("remedy", "")
-    message = text.removeprefix(f"{field}: ") if field else text
-    message = message.removesuffix(f"; {remedy}") if remedy else message
-    return Violation(field, message, remedy)
+    text = text.removeprefix(f"{field}: ") if field else text
+    return Violation(field, text.removesuffix(f"; {remedy}") if remedy else text, remedy)
+
+
+def _described(field: str, text: str, metadata: Mapping[str, str]) -> Violation:
+    """``MESSAGE; REMEDY``, taken apart by the first one's remedy, which the metadata has, else at the last ``;``."""
+    remedy = metadata.get("remedy", "")
+    if remedy and text.endswith(f"; {remedy}"):
+        return Violation(field, text.removesuffix(f"; {remedy}"), remedy)
+    message, semicolon, rest = text.rpartition("; ")
+    return Violation(field, message, rest) if semicolon else Violation(field, text)
 
 
 def _bare(code: grpc.StatusCode, text: str, address: str) -> Violation:
