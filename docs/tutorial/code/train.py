@@ -35,8 +35,11 @@ def on_notice(*_: object) -> None:
 def accelerator() -> tuple[str, int]:
     """The accelerator that this attempt was admitted on, and how many of it the whole Ray cluster has."""
     resources = ray.cluster_resources()
-    name = "TPU" if "TPU" in resources else "GPU"
-    return name, int(resources[name])
+    name, other = ("TPU", "GPU") if "TPU" in resources else ("GPU", "TPU")
+    count = int(resources[name])
+    has_other = f"{int(resources[other])} {other}" if other in resources else f"no {other}"
+    print(f"attempt {ATTEMPT} on {os.environ['FAIRGATE_FLAVOR']}: {count} {name}, {has_other}", flush=True)
+    return name, count
 
 
 @ray.remote
@@ -72,7 +75,6 @@ def save(step: int, weights: np.ndarray) -> None:
 def main() -> None:
     ray.init()
     name, count = accelerator()
-    print(f"attempt {ATTEMPT} on {os.environ['FAIRGATE_FLAVOR']}: {count} {name}, none of the other kind", flush=True)
     asked = {"num_gpus": 1} if name == "GPU" else {"resources": {"TPU": 1}}
     workers = [Worker.options(num_cpus=0, **asked).remote(shard) for shard in range(count)]
     done, weights = load()
