@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from enum import Enum
+from functools import lru_cache
 from types import NoneType
 from typing import Any, Generic, TypeVar, get_args, get_type_hints
 
@@ -22,13 +23,17 @@ Column = tuple[str, Callable[[Any], Any] | None, Callable[[Any], Any] | None]
 
 
 class RowMapping(Generic[T]):
-    """How records of one dataclass lie in a table."""
+    """How records of one dataclass lie in a table. Records with equal texts in a ``shared`` column share its value."""
 
-    def __init__(self, kind: type[T]) -> None:
+    def __init__(self, kind: type[T], shared: str | None = None) -> None:
         record: Any = kind
         hints = get_type_hints(kind)
         self._kind: Callable[..., T] = kind
-        self._columns = [_column(field.name, hints[field.name]) for field in fields(record)]
+        columns = (_column(field.name, hints[field.name]) for field in fields(record))
+        self._columns = [
+            (name, encode, lru_cache(maxsize=4096)(decode) if decode is not None and name == shared else decode)
+            for name, encode, decode in columns
+        ]
 
     @property
     def names(self) -> list[str]:
@@ -58,7 +63,7 @@ def _column(name: str, hint: Any) -> Column:
     return name, lambda value: dumps(codec.encode(value)), lambda text: codec.decode(json.loads(text))
 
 
-JOB = RowMapping(Job)
+JOB = RowMapping(Job, shared="options")  # few kinds of jobs are submitted many times, and read in every cycle
 SUBMISSION = RowMapping(Submission)
 ATTEMPT = RowMapping(Attempt)
 EVENT = RowMapping(Event)

@@ -32,8 +32,11 @@ _effect = schema.table(schema.EffectRow)
 _config = schema.table(schema.ConfigRow)
 _counter = schema.table(schema.CounterRow)
 
-_IN_ORDER = (_job, _submission, _event, _effect, _request)
-"""The tables whose new rows wait, so that none refers to a row that comes later."""
+_INSERTS = {table: insert(table).inline() for table in (_job, _submission, _event, _effect, _request)}
+"""How new rows that wait are written, in such an order that none refers to one that comes later."""
+_INSERT_ATTEMPT = insert(_attempt)
+_INSERT_CONFIG = insert(_config)
+_INSERT_COUNTER = insert(_counter)
 
 _EVENTS = "@event"
 """The counter of event sequence numbers."""
@@ -95,7 +98,7 @@ class SqlTransaction:
         self._cache = cache
         self._read_only = read_only
         self._is_over = False
-        self._new: dict[Any, list[dict[str, Any]]] = {table: [] for table in _IN_ORDER}
+        self._new: dict[Any, list[dict[str, Any]]] = {table: [] for table in _INSERTS}
         self._new_requests: dict[tuple[str, str], RequestRecord] = {}
         self._counters: dict[str, int] = {}
         self._counters_changed: set[str] = set()
@@ -160,7 +163,7 @@ class SqlTransaction:
         row = ATTEMPT.row(attempt)
         if connection.execute(_UPDATE_ATTEMPT, {**row, "job_": attempt.job, "number_": attempt.number}).rowcount == 0:
             self._require_job(attempt.job)
-            connection.execute(insert(_attempt), row)
+            connection.execute(_INSERT_ATTEMPT, row)
 
     # Events
 
@@ -229,7 +232,7 @@ class SqlTransaction:
         return version
 
     def put_config(self, version: ConfigVersion) -> None:
-        self._writing().execute(insert(_config), CONFIG.row(version))
+        self._writing().execute(_INSERT_CONFIG, CONFIG.row(version))
         self._has_new_config = True
 
     def next_number(self, counter: str) -> int:
@@ -242,12 +245,12 @@ class SqlTransaction:
         """Give everything that waits to the database."""
         for table, rows in self._new.items():
             if rows:
-                self._connection.execute(insert(table).inline(), rows)
+                self._connection.execute(_INSERTS[table], rows)
                 self._new[table] = []
         for name in sorted(self._counters_changed):
             value = self._counters[name]
             if self._connection.execute(_UPDATE_COUNTER, {"name_": name, "value": value}).rowcount == 0:
-                self._connection.execute(insert(_counter), {"name": name, "value": value})
+                self._connection.execute(_INSERT_COUNTER, {"name": name, "value": value})
         self._counters_changed.clear()
 
     def end(self) -> None:
