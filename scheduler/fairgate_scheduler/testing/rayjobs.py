@@ -33,7 +33,7 @@ def group(
 
 
 def ray_job(*groups: Mapping[str, Any], head: Mapping[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
-    """A RayJob of these worker groups that needs no warning; ``head`` is its head group, ``cluster`` more of the cluster."""
+    """A RayJob of these worker groups that needs no warning; ``cluster`` holds more fields of its cluster."""
     cluster: dict[str, Any] = {
         "rayVersion": "2.52.0",
         "headGroupSpec": head or head_group(),

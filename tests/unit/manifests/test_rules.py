@@ -136,12 +136,15 @@ REFUSED = [
     ),
     (
         f"{HEAD}.template.spec.restartPolicy",
-        {**head_pod(restartPolicy="Always"), "spec": {**head_pod(restartPolicy="Always")["spec"], "submissionMode": "SidecarMode"}},
+        changed(["spec", "submissionMode"], "SidecarMode", head_pod(restartPolicy="Always")),
     ),
     ("spec.entrypointNumGpus", spec(entrypointNumGpus=-1)),
     ("spec.entrypointResources", spec(entrypointResources="{many}")),
     ("spec.deletionStrategy", spec(deletionStrategy={"onSuccess": {"policy": "DeleteCluster"}})),
-    ("spec.deletionStrategy.onFailure.policy", spec(deletionStrategy={"onSuccess": {"policy": "DeleteSelf"}, "onFailure": {}})),
+    (
+        "spec.deletionStrategy.onFailure.policy",
+        spec(deletionStrategy={"onSuccess": {"policy": "DeleteSelf"}, "onFailure": {}}),
+    ),
     (
         "spec.deletionStrategy.deletionRules",
         spec(deletionStrategy={"deletionRules": [{"policy": "DeleteSelf", "condition": {"jobStatus": "FAILED"}}]}),
@@ -150,7 +153,10 @@ REFUSED = [
     (f"{CLUSTER}.historyServerOptions", cluster(historyServerOptions={"collectorOptions": {"image": "x"}})),
     (f"{CLUSTER}.upgradeStrategy", cluster(upgradeStrategy={"type": "Recreate"})),
     (f"{CLUSTER}.rayVersion", cluster(rayVersion="2.51.0", authOptions={"mode": "token"})),
-    (f"{CLUSTER}.rayVersion", {**spec(metadata={"a": "b"}), **{}} | {"spec": {**spec(metadata={"a": "b"})["spec"], "rayClusterSpec": {**cluster()["spec"]["rayClusterSpec"], "rayVersion": "nightly"}}}),
+    (
+        f"{CLUSTER}.rayVersion",
+        changed(["spec", "rayClusterSpec", "rayVersion"], "nightly", spec(metadata={"a": "b"})),
+    ),
     (f"{CLUSTER}.gcsFaultToleranceOptions.redisAddress", cluster(gcsFaultToleranceOptions={})),
     (f"{HEAD}.template.spec.containers[0].env (RAY_REDIS_ADDRESS)", head_env("RAY_REDIS_ADDRESS")),
     (f"{HEAD}.template.spec.containers[0].env (RAY_enable_autoscaler_v2)", head_env("RAY_enable_autoscaler_v2")),
@@ -188,9 +194,12 @@ REFUSED = [
     ),
     (
         f"{CLUSTER}.autoscalerOptions.resources",
-        ray_job(group(maxReplicas=2), cluster={"enableInTreeAutoscaling": True, "autoscalerOptions": {"resources": {}}}),
+        ray_job(
+            group(maxReplicas=2),
+            cluster={"enableInTreeAutoscaling": True, "autoscalerOptions": {"resources": {}}},
+        ),
     ),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("field", "manifest"), REFUSED)
@@ -278,8 +287,10 @@ TAKEN = [
         "interactive",
         spec(submissionMode="InteractiveMode", entrypoint=None, jobId=""),
         [
-            "spec.submissionMode: an interactive cluster holds its quota until a job that somebody submits to it ends,"
-            " or its time limit is over"
+            (
+                "spec.submissionMode: an interactive cluster holds its quota until a job that somebody submits to it"
+                " ends, or its time limit is over"
+            )
         ],
     ),
     (
@@ -328,10 +339,9 @@ def test_everything_wrong_is_told_at_once():
         f"{WORKERS}[0].template.spec.containers[0].resources.limits[{GPU}]",
         f"{WORKERS}[0].replicas",
         "options[0].flavour",
-        "options[0].flavor",
         "options[1].speed",
     ]
-    assert str(error.value).count("\n") == 7
+    assert str(error.value).count("\n") == 6
 
 
 @pytest.mark.parametrize(

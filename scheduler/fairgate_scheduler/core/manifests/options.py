@@ -100,7 +100,7 @@ def _read_option(item: object, path: str, findings: list[Finding]) -> OptionSpec
     known = len(findings)
     fields = _fields(item, path, {"flavor": "flavor", "speed": "speed", "groups": "groups"}, findings)
     flavor = _text(fields.get("flavor", ""), child(path, "flavor"), findings)
-    if not flavor:
+    if not flavor and len(findings) == known:
         findings.append(Finding(child(path, "flavor"), "is missing", "name the flavor that the workers run on"))
     speed = _speed(fields.get("speed", ""), child(path, "speed"), findings)
     groups = fields.get("groups", {})
@@ -194,7 +194,7 @@ def _quantities(value: object, path: str, findings: list[Finding]) -> Mapping[st
 def _count(value: object, path: str, least: int, findings: list[Finding]) -> int:
     number = whole_number(value)
     if number is None or not least <= number <= _INT32_MAX:
-        findings.append(Finding(path, f"must be a whole number of at least {least}, not {value!r}"))
+        findings.append(Finding(path, f"{value!r} is no such number", f"write a whole number of at least {least}"))
         return least
     return number
 

@@ -26,7 +26,7 @@ from fairgate_scheduler.core.manifests.plain import (
 from fairgate_scheduler.core.manifests.pods import pod_requests
 from fairgate_scheduler.core.manifests.raynodes import parse_custom
 from fairgate_scheduler.core.manifests.rewrite import KUEUE
-from fairgate_scheduler.core.manifests.shape import check_shape
+from fairgate_scheduler.core.manifests.shape import check_shape, without
 
 MAX_NAME: Final = 47
 """The longest name of a RayJob that KubeRay takes; longer ones fail after they were admitted."""
@@ -68,7 +68,7 @@ def inspect(manifest: object) -> Inspection:
     out.warnings += check_shape(manifest, "RayJob", "", out.findings)
     shape, out.findings = out.findings, []
     out.has_shape = not shape
-    _check_rules(manifest, out)
+    _check_rules(without(manifest, {finding.field for finding in shape}), out)
     out.findings = [*shape, *(finding for finding in out.findings if not _is_told(finding, shape))]
     return out
 

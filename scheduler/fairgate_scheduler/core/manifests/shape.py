@@ -1,6 +1,6 @@
 """Whether a manifest has the shape of a RayJob: no unknown field, no wrong type, nothing required missing."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any, Final
 
 from fairgate_scheduler.core.manifests.fields import TYPES
@@ -34,6 +34,17 @@ def check_shape(value: object, type_name: str, path: str, findings: list[Finding
     newer: list[str] = []
     _check_object(value, type_name, path, (findings, newer))
     return tuple(newer)
+
+
+def without(value: Any, paths: Set[str], path: str = "") -> Any:
+    """A copy without what is at these paths, so that what comes after finds no wrong types. List items leave a gap."""
+    if isinstance(value, dict):
+        places = {key: child(path, key) for key in value}
+        return {key: without(item, paths, places[key]) for key, item in value.items() if places[key] not in paths}
+    if isinstance(value, list):
+        places_of = [f"{path}[{index}]" for index in range(len(value))]
+        return [{} if at in paths else without(item, paths, at) for item, at in zip(value, places_of, strict=True)]
+    return value
 
 
 _Out = tuple[list[Finding], list[str]]
