@@ -8,7 +8,7 @@ from fairgate_scheduler.testing.rayjobs import GPU, TPU, container, fleet, group
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-quick = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+quick = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 quantities = st.fixed_dictionaries(
     {"cpu": st.sampled_from(["100m", "1", 2, "0.3", "1500m"])},
@@ -126,7 +126,7 @@ SPECS = [{"flavor": "h100", "groups": {"tpu": {"flavor": "v5e", "replicas": 2}, 
 PLACES = [("manifest", path) for path in places(FULL)] + [("specs", path) for path in places(SPECS)]
 
 
-@settings(quick, max_examples=600)
+@settings(quick, max_examples=250)
 @given(st.sampled_from(PLACES), nonsense, st.booleans())
 def test_nonsense_anywhere_is_understood_or_found_but_never_a_crash(place, value, removes):
     where, path = place
