@@ -33,23 +33,22 @@ class Endpoint:
 class Token:
     """A bearer token, given as such or in a file that is read anew for each call, so that it can be renewed.
 
-    ``is_local``: the file is made by the local service when it starts; without it there is no service yet.
+    The local service makes its file when it starts: while there is none, there is no service yet.
     """
 
     text: str = ""
     file: Path | None = None
-    is_local: bool = False
 
     def read(self) -> str:
-        """The token. Raises Unauthenticated if the file can not be read, Unavailable if a local one is not there."""
+        """The token. Raises Unauthenticated if the file can not be read, Unavailable if it is not there."""
         if self.file is None:
             return self.text
         try:
             return self.file.read_text(encoding="utf-8").strip()
         except (OSError, UnicodeDecodeError) as error:
             remedy = f"start the service with `fairgate up`, or name another one with {ADDRESS} and {TOKEN_FILE}"
-            if self.is_local and isinstance(error, FileNotFoundError):
-                message = f"no local service has been started: there is no token in {self.file}"
+            if isinstance(error, FileNotFoundError):
+                message = f"no service has been started here: there is no token file {self.file}"
                 raise Unavailable([Violation("", message, remedy)]) from None
             why = error.strerror if isinstance(error, OSError) else "it is not text"
             raise Unauthenticated([Violation("", f"no token in {self.file}: {why}", remedy)]) from None
@@ -92,9 +91,7 @@ def find_token(token: str | None, token_file: str | Path | None, environment: Ma
         return Token(file=Path(token_file))
     if env.get(TOKEN):
         return Token(env[TOKEN])
-    if env.get(TOKEN_FILE):
-        return Token(file=Path(env[TOKEN_FILE]))
-    return Token(file=state_folder(env) / "token", is_local=True)
+    return Token(file=Path(env[TOKEN_FILE]) if env.get(TOKEN_FILE) else state_folder(env) / "token")
 
 
 def _socket(path: str) -> str:

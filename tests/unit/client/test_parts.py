@@ -81,8 +81,8 @@ def test_the_environment_says_where_and_who(tmp_path):
 
 def test_a_token_that_is_not_there(tmp_path):
     with pytest.raises(fairgate.Unauthenticated, match="no token in"):
-        find_token(None, tmp_path / "none", {}).read()
-    with pytest.raises(fairgate.Unavailable, match="no local service has been started"):
+        find_token(None, tmp_path, {}).read()
+    with pytest.raises(fairgate.Unavailable, match="no service has been started here"):
         find_token(None, None, {"FAIRGATE_STATE_DIR": str(tmp_path)}).read()
 
 

@@ -131,14 +131,16 @@ def job_row(job: Job, *, is_wide: bool = False) -> list[str]:
 
 
 def tenant_rows(tenants: Sequence[Tenant], *, is_wide: bool = False, as_tree: bool = True) -> list[list[str]]:
-    """Tenants as rows of the table, indented by their depth."""
+    """Tenants as rows of the table, indented by their depth; what is not limited is shown in the wide one only."""
     depths: dict[str, int] = {}
     rows = []
     for tenant in tenants:
         depths[tenant.name] = depths.get(tenant.parent, -1) + 1 if as_tree else 0
         usage = tenant.usage
         used = ", ".join(
-            f"{row.flavor}/{row.resource} {row.usage}/{row.nominal}" for row in (usage.rows if usage else ())
+            f"{row.flavor}/{row.resource} {row.usage}/{row.nominal}"
+            for row in (usage.rows if usage else ())
+            if is_wide or row.nominal != "UNLIMITED"
         )
         row = [
             "  " * depths[tenant.name] + tenant.id,

@@ -91,4 +91,4 @@ app.add_typer(describe.describing, name="describe")
 def run() -> None:
     """What the console script calls."""
     os.environ.setdefault("GRPC_VERBOSITY", "NONE")
-    sys.exit(app())
+    sys.exit(app(prog_name="fairgate"))

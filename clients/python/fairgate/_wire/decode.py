@@ -39,6 +39,11 @@ def duration(value: Duration) -> timedelta:
     return timedelta(seconds=value.seconds, microseconds=value.nanos // 1000)
 
 
+def texts(found: Mapping[str, str]) -> dict[str, str]:
+    """A map of texts by name: the wire has no order."""
+    return dict(sorted(found.items()))
+
+
 def job(message: jobs_pb2.Job, client: models.JobActions | None = None) -> models.Job:
     """One job, as a handle if ``client`` is given."""
     return models.Job(
@@ -52,7 +57,7 @@ def job(message: jobs_pb2.Job, client: models.JobActions | None = None) -> model
         fallback_after=duration(message.fallback_after),
         options=tuple(_option(each) for each in message.options),
         workload=message.workload,
-        labels=dict(message.labels),
+        labels=texts(message.labels),
         outcome=_state(message.outcome) if message.outcome else None,
         message=message.message,
         hold=_hold(message.hold.reason, message.hold.message) if message.HasField("hold") else None,
@@ -82,7 +87,7 @@ def event(message: jobs_pb2.JobEvent) -> models.JobEvent:
         instant(message.time),
         message.message,
         message.attempt or None,
-        dict(message.details),
+        texts(message.details),
     )
 
 
@@ -141,10 +146,10 @@ def _change(message: jobs_pb2.GroupChange) -> models.GroupChange:
     }
     return models.GroupChange(
         flavor=message.flavor,
-        resources=dict(message.resources),
+        resources=texts(message.resources),
         image=message.image,
-        env=dict(message.env),
-        ray_start_params=dict(message.ray_start_params),
+        env=texts(message.env),
+        ray_start_params=texts(message.ray_start_params),
         **numbers,
     )
 
@@ -154,7 +159,7 @@ def _option_charge(message: jobs_pb2.OptionCharge) -> models.OptionCharge:
         message.option,
         message.flavor,
         Fraction(message.speed or 1),
-        tuple(models.PodGroup(each.name, each.flavor, each.count, dict(each.requests)) for each in message.groups),
+        tuple(models.PodGroup(each.name, each.flavor, each.count, texts(each.requests)) for each in message.groups),
         tuple(models.Charge(each.flavor, each.resource, each.amount) for each in message.rows),
     )
 
@@ -174,4 +179,4 @@ def _attempt(message: jobs_pb2.Attempt) -> models.Attempt:
 
 
 def _need(message: service_pb2.Need) -> models.Need:
-    return models.Need(message.flavor, message.resource, message.need, message.have, message.at, dict(message.holders))
+    return models.Need(message.flavor, message.resource, message.need, message.have, message.at, texts(message.holders))

@@ -6,7 +6,7 @@ from fairgate_api.v1 import quota_service_pb2 as service_pb2
 from fairgate_api.v1 import quotas_pb2
 
 from fairgate import _quota_models as models
-from fairgate._wire.decode import duration, instant
+from fairgate._wire.decode import duration, instant, texts
 
 
 def config(message: quotas_pb2.Config) -> models.Config:
@@ -76,7 +76,7 @@ def flavor(message: quotas_pb2.Flavor) -> models.Flavor:
         tuple(
             models.FlavorCapacity(each.resource, each.capacity, each.nominal, each.usage) for each in message.capacities
         ),
-        dict(message.node_labels),
+        texts(message.node_labels),
         message.kueue_flavor,
         message.default_for_cpu_pods,
     )
