@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from fairgate_scheduler.core.manifests import ManifestError, field_of_row, largest_row, normalize, understand
+from fairgate_scheduler.core.manifests import ManifestError, largest_row, understand
 from fairgate_scheduler.core.tenancy import Flavor, Quota, Tenant
 from fairgate_scheduler.testing.rayjobs import GPU, TPU, container, fleet, group, head_group, ray_job, template
 
@@ -348,16 +348,10 @@ def test_an_entrypoint_that_reserves_what_no_node_has_is_told():
     )
 
 
-def test_a_thousand_gpus_are_no_error_here_and_can_be_found():
+def test_a_thousand_gpus_are_no_error_here():
     manifest = ray_job(group(replicas=125, limits={"cpu": 4, "memory": "8Gi", GPU: 8}))
-    understood = understand(manifest, [{"flavor": "h100"}], fleet(), "vision")
-    row, amount = largest_row(understood.options[0])
-    assert (row, amount) == (("h100", GPU), 1000)
-    where = (normalize(manifest), understood.option_specs[0], understood.options[0], row)
-    assert field_of_row(*where) == f"{LIMITS_AT}[{GPU}]"
-    changed = understand(manifest, [{"flavor": "h100", "groups": {"workers": {"resources": {GPU: 9}}}}], fleet())
-    where = (normalize(manifest), changed.option_specs[0], changed.options[0], row)
-    assert field_of_row(*where) == f"groups.workers.resources[{GPU}]"
+    (option,) = understand(manifest, [{"flavor": "h100"}], fleet(), "vision").options
+    assert largest_row(option) == (("h100", GPU), 1000)
 
 
 def test_more_pods_than_can_be_are_refused():

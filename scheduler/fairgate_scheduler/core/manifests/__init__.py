@@ -13,7 +13,6 @@ from fairgate_scheduler.core.manifests.derive import (
     charge_options,
     derive_options,
     derive_specs,
-    field_of_row,
     largest_row,
     unique,
 )
@@ -41,7 +40,6 @@ __all__ = [
     "Understood",
     "canonical",
     "derive_options",
-    "field_of_row",
     "largest_row",
     "normalize",
     "ray_resources",

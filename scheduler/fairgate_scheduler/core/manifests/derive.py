@@ -105,21 +105,6 @@ def largest_row(option: Option) -> tuple[Row, Amount] | None:
     return max(option.demand.items(), key=lambda item: (is_accelerator(item[0][1]), item[1], item[0]), default=None)
 
 
-def field_of_row(manifest: Mapping[str, Any], spec: OptionSpec, option: Option, row: Row) -> str:
-    """Where a (normalized) manifest asks most of this row on this option: a field path to name in an answer.
-
-    Where the option itself sets the resource, the path is below ``groups``, to be put behind the option's own.
-    """
-    flavors = {group.name: group.flavor for group in option.groups}
-    asking = [gang for gang in gangs(apply_changes(manifest, spec), []) if flavors.get(gang.name) == row[0]]
-    if not asking:
-        return "spec"
-    gang = max(asking, key=lambda each: scale(each.requests.get(row[1], 0), each.count))
-    if row[1] in spec.change_of(gang.name).resources:
-        return child(child(f"groups.{gang.name}", "resources"), row[1])
-    return find_resource(gang.template, gang.template_path, row[1])
-
-
 def _serving_flavor(gang: Gang, derivation: Derivation) -> str | None:
     flavors, resource = derivation.flavors, gang.accelerators[0]
     at = find_resource(gang.template, gang.template_path, resource)
