@@ -1,17 +1,14 @@
 """A machine that runs attempts as plain shell commands, without Ray, and checks that nothing is left at the end."""
 
 import json
-import os
 import time
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import pytest
-
 from fairgate_scheduler.adapters.local_ray import processes
 from fairgate_scheduler.adapters.local_ray.layout import State
-from fairgate_scheduler.adapters.local_ray.plan import Plan, Settings, make_plan
-from fairgate_scheduler.adapters.local_ray.processes import Identity
+from fairgate_scheduler.adapters.local_ray.plan import Plan, Settings
+from fairgate_scheduler.adapters.local_ray.planning import make_plan
 from fairgate_scheduler.adapters.local_ray.runner import LocalRayRunner
 from fairgate_scheduler.testing.runner_contract import make_launch
 
@@ -48,13 +45,21 @@ class Machine:
         self.runner.launch(launch)
         return launch
 
+    def stop(self, launch, reason: str = "preempted") -> None:
+        self.runner.stop(launch.attempt.job, launch.attempt.number, reason)
+
     def see(self, launch):
         key = (launch.attempt.job, launch.attempt.number)
         return next((seen for seen in self.runner.observe() if (seen.job, seen.attempt) == key), None)
 
     def wait_for(self, launch, phase):
-        self.wait_until(lambda: (seen := self.see(launch)) is not None and seen.phase is phase)
-        return self.see(launch)
+        self.wait_until(lambda: (seen := self.see(launch)) is not None and (seen.phase is phase or seen.is_gone))
+        seen = self.see(launch)
+        assert seen.phase is phase, (seen, self.log(launch))
+        return seen
+
+    def wait_for_log(self, launch, text: str) -> None:
+        self.wait_until(lambda: text in self.log(launch))
 
     def log(self, launch) -> str:
         return self.runner.read_log(launch.attempt.job, launch.attempt.number, 0, 100_000).data.decode()
@@ -64,8 +69,10 @@ class Machine:
         return len(starts.read_text().splitlines()) if starts.exists() else 0
 
     def supervisor(self, launch) -> int:
-        content = self.directory(launch).started.read_text()
-        return Identity.from_plain(json.loads(content)).pid
+        return json.loads(self.directory(launch).started.read_text())["pid"]
+
+    def members(self, launch) -> list[int]:
+        return [process.pid for process in processes.members(self.directory(launch).mark)]
 
     @staticmethod
     def wait_until(holds) -> None:
@@ -83,7 +90,6 @@ def machine(tmp_path):
     for job, attempt in found.state.active():
         found.runner.stop(job, attempt, "the test is over")
     found.wait_until(lambda: all(seen.is_gone for seen in found.runner.observe()))
-    directories = [found.state.attempt(job, attempt) for job, attempt in found.state.active()]
-    assert [processes.members(directory.mark) for directory in directories if processes.members(directory.mark)] == []
-    assert not settings.temp_root.exists() or os.listdir(settings.temp_root) == []
-    assert isinstance(settings.state_dir, Path)
+    marks = [found.state.attempt(job, attempt).mark for job, attempt in found.state.active()]
+    assert [member for mark in marks for member in processes.members(mark)] == []
+    assert not settings.temp_root.exists() or list(settings.temp_root.iterdir()) == []

@@ -4,7 +4,6 @@ import os
 import signal
 
 import pytest
-
 from fairgate_scheduler.testing.runner_contract import Kind, RunnerContract
 
 COMMANDS = {

@@ -1,23 +1,14 @@
-"""From a launch to what its supervisor is to do: resources, environments and code, as plain data."""
+"""What the supervisor of an attempt is to do, as plain data, and how a machine runs attempts."""
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
-from fairgate_scheduler.adapters.local_ray.layout import AttemptDir, State, split_job
-from fairgate_scheduler.adapters.local_ray.processes import MARK
-from fairgate_scheduler.adapters.local_ray.runtime_env import RuntimeEnv, read_runtime_env
-from fairgate_scheduler.core.jobs import Option
-from fairgate_scheduler.core.manifests.raynodes import ray_resources
-from fairgate_scheduler.ports import Launch
-
-_OF_THE_IMAGE: Final = frozenset({"PATH", "HOME", "PYTHONPATH", "PYTHONHOME", "LD_LIBRARY_PATH", "TMPDIR"})
-"""Variables that speak of a container image's file system, not of this machine's."""
-
-_MIB: Final = 1024 * 1024
+from fairgate_scheduler.adapters.local_ray.layout import AttemptDir
+from fairgate_scheduler.adapters.local_ray.runtime_env import RuntimeEnv
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +49,7 @@ class Plan:
     grace_s: float
     object_store_bytes: int
     runtime_env: RuntimeEnv = field(default_factory=RuntimeEnv)
+    metadata: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     problem: str = ""
 
@@ -72,68 +64,12 @@ class Plan:
         return cls(**{**content, **parts})
 
 
-def check(manifest: Mapping[str, Any], base_dir: Path) -> list[str]:
-    """Everything in a RayJob that this machine can not give, as sentences that begin with the field; empty: it can run.
-
-    It takes for granted that the manifest is a valid RayJob.
-    """
-    spec = _map(manifest.get("spec"))
-    problems = []
-    if spec.get("submissionMode") == "InteractiveMode":
-        problems.append(
-            "spec.submissionMode: InteractiveMode waits for somebody to submit through Ray's dashboard, which the local"
-            " runner does not start; use K8sJobMode with an entrypoint"
-        )
-    elif not str(spec.get("entrypoint") or "").strip():
-        problems.append("spec.entrypoint: there is nothing to run")
-    problems += [f"spec.{each}" for each in read_runtime_env(str(spec.get("runtimeEnvYAML") or ""), base_dir)[1]]
-    for path, container in _ray_containers(spec):
-        problems += _container_env(container, path)[1]
-    return problems
-
-
-def make_plan(launch: Launch, settings: Settings, state: State) -> Plan:
-    """Plan the launched attempt. What can not be had is the plan's ``problem``."""
-    option, attempt = launch.job.options[launch.attempt.option], launch.attempt
-    manifest = launch.manifest
-    spec = _map(manifest.get("spec"))
-    directory = state.attempt(attempt.job, attempt.number)
-    temp_dir = temp_dir_of(directory, settings)
-    own = {
-        "FAIRGATE_JOB": attempt.job,
-        "FAIRGATE_TENANT": split_job(attempt.job)[0],
-        "FAIRGATE_ATTEMPT": str(attempt.number),
-        "FAIRGATE_FLAVOR": option.flavor,
-        "FAIRGATE_CHECKPOINT_DIR": str(state.checkpoints(attempt.job)),
-        "FAIRGATE_NOTICE": str(directory.notice),
-        MARK: directory.mark,
-    }
-    head, groups, warnings = _pod_envs(spec)
-    clean = clean_env(settings, temp_dir)
-    runtime_env, _ = read_runtime_env(str(spec.get("runtimeEnvYAML") or ""), settings.base_dir)
-    return Plan(
-        job=attempt.job,
-        attempt=attempt.number,
-        entrypoint=str(spec.get("entrypoint") or ""),
-        driver_env=clean | head | own,
-        ray_env=clean | head | groups | own,
-        resources=resources_of(manifest, option),
-        temp_dir=str(temp_dir),
-        python=settings.python,
-        grace_s=settings.grace_s,
-        object_store_bytes=settings.object_store_mib * _MIB,
-        runtime_env=runtime_env,
-        warnings=(*warnings, *_not_kept(spec)),
-        problem="; ".join(check(manifest, settings.base_dir)),
-    )
-
-
 def temp_dir_of(directory: AttemptDir, settings: Settings) -> Path:
     """The attempt's temporary directory; it is gone when the attempt is."""
     return settings.temp_root / f"fg-{directory.mark[:12]}"
 
 
-def clean_env(settings: Settings, temp_dir: Path) -> dict[str, str]:
+def clean_env(settings: Settings, temp_dir: str) -> dict[str, str]:
     """The environment that every job starts from: of the server's only where programs and files are."""
     bin_dir = str(Path(settings.python).parent)
     path = [bin_dir, *(each for each in os.environ.get("PATH", os.defpath).split(os.pathsep) if each != bin_dir)]
@@ -142,85 +78,6 @@ def clean_env(settings: Settings, temp_dir: Path) -> dict[str, str]:
         "PATH": os.pathsep.join(path),
         "HOME": os.environ.get("HOME", "/"),
         "LANG": os.environ.get("LANG", "C.UTF-8"),
-        "TMPDIR": str(temp_dir / "tmp"),
+        "TMPDIR": temp_dir,
         **passed,
     }
-
-
-def resources_of(manifest: Mapping[str, Any], option: Option) -> dict[str, float]:
-    """The Ray resources of all pods of the admitted option together, as ``ray start`` takes them."""
-    amounts = ray_resources(manifest, option).items()
-    return {name: int(amount) if amount == int(amount) else float(amount) for name, amount in amounts}
-
-
-def _pod_envs(spec: Mapping[str, Any]) -> tuple[dict[str, str], dict[str, str], list[str]]:
-    """The head's environment, the worker groups' merged in their order, and what of it does not apply here."""
-    head: dict[str, str] = {}
-    groups: dict[str, str] = {}
-    warnings: list[str] = []
-    for path, container in _ray_containers(spec):
-        env, _, remarks = _container_env(container, path)
-        warnings += remarks
-        target = head if "headGroupSpec" in path else groups
-        for name, value in env.items():
-            if target.setdefault(name, value) != value:
-                warnings.append(f"{path}.env: {name} differs between worker groups; here the first one's value counts")
-    return head, groups, warnings
-
-
-def _container_env(container: Mapping[str, Any], path: str) -> tuple[dict[str, str], list[str], list[str]]:
-    """The variables of a container, what makes it impossible to run here, and what is merely left out."""
-    env: dict[str, str] = {}
-    problems: list[str] = []
-    warnings: list[str] = []
-    for index, entry in enumerate(container.get("env") or ()):
-        name, source = str(entry.get("name", "")), _map(entry.get("valueFrom"))
-        where = f"{path}.env[{index}]"
-        if name.startswith("FAIRGATE_"):
-            problems.append(f"{where}: Fairgate sets FAIRGATE_* itself")
-        elif name in _OF_THE_IMAGE:
-            warnings.append(f"{where}: {name} belongs to the container image and is not set here")
-        elif not source:
-            env[name] = str(entry.get("value") or "")
-        elif any(_is_needed(source.get(kind)) for kind in ("secretKeyRef", "configMapKeyRef")):
-            problems.append(
-                f"{where}: the local runner has no Secrets and ConfigMaps; write a value, or optional: true"
-            )
-        else:
-            warnings.append(f"{where}: {name} comes from the cluster and is not set here")
-    for index, entry in enumerate(container.get("envFrom") or ()):
-        if any(_is_needed(entry.get(kind)) for kind in ("secretRef", "configMapRef")):
-            problems.append(
-                f"{path}.envFrom[{index}]: the local runner has no Secrets and ConfigMaps; write env, or optional: true"
-            )
-    return env, problems, warnings
-
-
-def _is_needed(reference: object) -> bool:
-    return isinstance(reference, Mapping) and not reference.get("optional")
-
-
-def _not_kept(spec: Mapping[str, Any]) -> list[str]:
-    """What the manifest asks for that has no meaning here and takes nothing from the job."""
-    fields = ("entrypointNumCpus", "entrypointNumGpus", "entrypointResources")
-    return [
-        f"spec.{name}: the local runner reserves nothing for the entrypoint; on a cluster the rest has that much less"
-        for name in fields
-        if spec.get(name)
-    ]
-
-
-def _ray_containers(spec: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
-    """The Ray container, which is the first one, of the head and of each worker group, with its path."""
-    cluster = _map(spec.get("rayClusterSpec"))
-    groups = [("headGroupSpec", cluster.get("headGroupSpec"))]
-    groups += [
-        (f"workerGroupSpecs[{index}]", group) for index, group in enumerate(cluster.get("workerGroupSpecs") or ())
-    ]
-    for name, group in groups:
-        containers = _map(_map(_map(group).get("template")).get("spec")).get("containers") or [{}]
-        yield f"spec.rayClusterSpec.{name}.template.spec.containers[0]", _map(containers[0])
-
-
-def _map(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

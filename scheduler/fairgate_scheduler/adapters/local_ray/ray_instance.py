@@ -77,7 +77,7 @@ def start_ray(plan: Plan, directory: AttemptDir, python: Path, place: Workplace,
         **common,
         "RAY_ADDRESS": address,
         "RAY_TMPDIR": str(temp_dir),
-        "RAY_JOB_CONFIG_JSON_ENV_VAR": json.dumps({"runtime_env": place.for_ray, "metadata": {}}),
+        "RAY_JOB_CONFIG_JSON_ENV_VAR": json.dumps({"runtime_env": place.for_ray, "metadata": dict(plan.metadata)}),
         # An instance that the job's code starts besides the attempt's own one has no accelerators.
         "RAY_OVERRIDE_RESOURCES": json.dumps({name: 0 for name in plan.resources or {} if name != "CPU"}),
     }

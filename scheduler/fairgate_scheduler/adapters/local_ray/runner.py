@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from fairgate_scheduler.adapters.local_ray import layout, plan
+from fairgate_scheduler.adapters.local_ray import layout, planning
 from fairgate_scheduler.adapters.local_ray.layout import AttemptDir, State
-from fairgate_scheduler.adapters.local_ray.plan import Plan, Settings
+from fairgate_scheduler.adapters.local_ray.plan import Plan, Settings, clean_env, temp_dir_of
 from fairgate_scheduler.adapters.local_ray.processes import Identity, has_ended
 from fairgate_scheduler.adapters.local_ray.results import Result, end_attempt, read_result
 from fairgate_scheduler.core.lifecycle import Observation, Phase
@@ -29,7 +29,7 @@ class LocalRayRunner:
     One runner at a time may give orders for a state directory. Its methods may be called from several threads.
     """
 
-    def __init__(self, settings: Settings, planner: Planner = plan.make_plan) -> None:
+    def __init__(self, settings: Settings, planner: Planner = planning.make_plan) -> None:
         self._settings = settings
         self._planner = planner
         self._state = State(settings.state_dir)
@@ -39,7 +39,7 @@ class LocalRayRunner:
 
     def check(self, manifest: Mapping[str, Any]) -> list[str]:
         """Everything in a valid RayJob that this machine can not give, as sentences that begin with the field."""
-        return plan.check(manifest, self._settings.base_dir)
+        return planning.check(manifest, self._settings.base_dir)
 
     def launch(self, launch: Launch) -> None:
         """Start the attempt's supervisor, unless one runs or ran, or the attempt was stopped before."""
@@ -118,7 +118,7 @@ class LocalRayRunner:
                 pass_fds=(lock,),
                 start_new_session=True,
                 cwd=directory.path,
-                env=plan.clean_env(self._settings, Path("/tmp")),
+                env=clean_env(self._settings, str(directory.path)),
             )
         finally:
             os.close(log)
@@ -162,7 +162,7 @@ class LocalRayRunner:
 
     def _end(self, directory: AttemptDir, result: Result, session: int | None) -> None:
         content = layout.read_json(directory.launch)
-        temp_dir = Path(content["temp_dir"]) if content else plan.temp_dir_of(directory, self._settings)
+        temp_dir = Path(content["temp_dir"]) if content else temp_dir_of(directory, self._settings)
         end_attempt(directory, temp_dir, result, session)
 
 
