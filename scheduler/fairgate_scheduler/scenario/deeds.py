@@ -29,16 +29,17 @@ class Refused(Exception):  # noqa: N818 - a refusal is an answer, not a fault
 
 
 def submit(world: World, spec: JobSpec, now_ms: int) -> None:
-    """Submit a job.
+    """Submit a job. What is wrong with the job itself is told before what is full just now.
 
     Raises:
         SubmitRefused: the service would not take it.
     """
-    counts = {node: len(world.below(node, pending=True)) for node in limited_subtrees(world.config, spec.tenant)}
-    check_submit(world.config, spec.tenant, spec.priority, counts)
+    check_submit(world.config, spec.tenant, spec.priority, {})
     options = tuple(
         _option(option, world.config, f"options[{index}].pods") for index, option in enumerate(spec.options)
     )
+    counts = {node: len(world.below(node, pending=True)) for node in limited_subtrees(world.config, spec.tenant)}
+    check_submit(world.config, spec.tenant, spec.priority, counts)
     world.add(
         Job(
             spec.id,

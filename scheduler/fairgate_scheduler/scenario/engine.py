@@ -189,7 +189,8 @@ class Engine:
         self.world.jobs[job.id] = replace(evicted, backoff=backoff, version=evicted.version + 1)
 
     def _is_out_of_stock(self, job: Job, option: int) -> bool:
-        return any(flavor in self._stockouts for flavor, _ in job.options[option].demand)
+        chosen = job.options[option]
+        return any(flavor in self._stockouts for flavor in (chosen.flavor, *(group.flavor for group in chosen.groups)))
 
     def _end_stockouts(self) -> None:
         over = [flavor for flavor, until in self._stockouts.items() if until is not None and until <= self.now_ms]
