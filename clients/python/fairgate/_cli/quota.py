@@ -89,11 +89,16 @@ def _apply(
 def _confirm(yes: bool, preview: ConfigChange) -> None:
     if yes:
         return
-    if not sys.stdin.isatty():
+    if not is_asking_possible():
         raise usage_error("nobody is there to be asked", "look at `fairgate quota diff`, then add --yes")
     question = f"Apply it? {len(preview.evictions)} jobs will be evicted." if preview.evictions else "Apply it?"
     if not typer.confirm(question, err=True):
         raise typer.Exit(ExitCode.FAILED)
+
+
+def is_asking_possible() -> bool:
+    """Whether a person is there who can answer."""
+    return sys.stdin.isatty()
 
 
 def _show(session: Session, change: ConfigChange) -> None:

@@ -49,6 +49,16 @@ class OptionFile:
         return Violation(f"{self.tree.place(path)}: options{path}", violation.message, violation.remedy)
 
 
+@dataclass(frozen=True, slots=True)
+class After:
+    """What to do once the jobs are submitted."""
+
+    is_waiting: bool
+    is_showing_logs: bool
+    timeout: str | None
+    output: OutputFormat
+
+
 @app.command()
 def submit(
     context: typer.Context,
@@ -89,21 +99,26 @@ def submit(
         labels=_labels(label or ()),
         dry_run=dry_run,
     )
+    _run(session, files, given, option_list, After(wait or logs, logs, timeout, output))
+
+
+def _run(session: Session, files: Sequence[str], given: Submission, option_list: OptionFile, after: After) -> None:
     documents = _chosen(session, list(read_documents(files)))
     if len(documents) > 1:
-        _refuse_for_many({"--name": name, "--request-id": request_id, "--logs": logs or None})
+        single = {"--name": given.job_id, "--request-id": given.request_id, "--logs": after.is_showing_logs or None}
+        _refuse_for_many(single)
     answers = _submit(session, documents, given, option_list)
-    code = _show(session, documents, answers, output, dry_run)
+    code = _show(session, documents, answers, after.output, given.dry_run)
     jobs = [answer for answer in answers if isinstance(answer, Job)]
-    if (wait or logs) and not dry_run:
-        ended = waiting.wait_for(session, [job.name for job in jobs], timeout, with_logs=logs)
+    if after.is_waiting and not given.dry_run:
+        ended = waiting.wait_for(session, [job.name for job in jobs], after.timeout, with_logs=after.is_showing_logs)
         code = code or ended.code
         jobs = list(ended.jobs)
-    if output in (OutputFormat.JSON, OutputFormat.YAML):
+    if after.output in (OutputFormat.JSON, OutputFormat.YAML):
         errors = [answer for answer in answers if not isinstance(answer, Job)]
         value: object = jobs[0] if len(answers) == 1 and jobs else _bulk(jobs, errors)
         if jobs or len(answers) > 1:
-            sys.stdout.write(dump(value, output))
+            sys.stdout.write(dump(value, after.output))
     if code:
         raise typer.Exit(code)
 

@@ -1,0 +1,108 @@
+"""``fairgate watch``, ``logs``, ``get --watch``, ``cancel`` and ``update``."""
+
+import json
+import threading
+
+import pytest
+
+
+def test_watch_of_one_job_ends_with_it(fg, service, client, manifest):
+    client.submit(manifest("train"), tenant="a")
+    with service.running(step_ms=10_000):
+        client.wait("a/train", timeout_s=20)
+    result = fg("watch", "a/train", "--after", "0")
+    assert result.exit_code == 0
+    assert [line.split()[2:4] for line in result.stdout.splitlines()] == [
+        ["a/train", "SUBMITTED"],
+        ["a/train", "ADMITTED"],
+        ["a/train", "LAUNCHED"],
+        ["a/train", "RUNNING"],
+        ["a/train", "SUCCEEDED"],
+    ]
+    assert result.stdout.startswith("2023-11-14 22:13:20  a/train  SUBMITTED  submitted\n")
+    lines = fg("watch", "train", "--tenant", "a", "--after", "3", "-o", "json").stdout.splitlines()
+    assert [json.loads(line)["event"]["kind"] for line in lines] == ["RUNNING", "SUCCEEDED"]
+
+
+def test_get_watch_goes_on_after_the_list(fg, service, client, manifest, monkeypatch):
+    client.submit(manifest("train"), tenant="a")
+    watch = type(client).watch
+    monkeypatch.setattr(type(client), "watch", lambda self, *a, **k: _first(watch(self, *a, **k), 2))
+    changing = threading.Timer(0.3, lambda: client.update("a/train", priority=3).cancel())
+    changing.start()
+    result = fg("get", "jobs", "--watch")
+    changing.join()
+    assert (result.exit_code, result.stderr) == (0, "")
+    header, first, *more = result.stdout.splitlines()
+    assert first.split()[:2] == ["a/train", "PENDING"]
+    assert [line.split()[:2] for line in more][-1] == ["a/train", "CANCELLED"]
+    assert header.startswith("JOB       STATE ")
+
+
+def test_logs(fg, service, client, manifest):
+    client.submit(manifest("train", gpus=8), tenant="a")
+    service.turn()
+    service.turn(2_000)
+    assert fg("logs", "a/train").stdout == "working\n"
+    client.submit(manifest("mine", gpus=4), tenant="b")
+    with service.running(step_ms=10_000):
+        result = fg("logs", "a/train", "-f", "--attempt", "1")
+    assert (result.exit_code, result.stdout) == (0, "working\nended\n" * 2)
+    assert result.stderr == "--- attempt 2 ---\n"
+    assert fg("logs", "a/train", "--attempt", "2").stdout == "working\nended\n"
+    result = fg("logs", "a/train", "--attempt", "3")
+    assert result.exit_code == 3
+    assert result.stderr == ("error: attempt: tenants/a/jobs/train has no attempt 3\n  fix: it has 1 to 2\n")
+
+
+def test_cancel(fg, service, client, manifest):
+    client.submit(manifest("one"), tenant="a")
+    service.turn()
+    service.turn(1_000)
+    client.submit(manifest("two"), tenant="b")
+    result = fg("cancel", "a/one", "b/two", "a/three", "--reason", "not needed")
+    assert result.exit_code == 3
+    assert result.stdout == "a/one is STOPPING, to be CANCELLED\nb/two is CANCELLED\n"
+    assert result.stderr.startswith("error: name: there is no job tenants/a/jobs/three\n")
+    assert client.get("b/two").message == "not needed"
+
+
+def test_update(fg, client, manifest):
+    job = client.submit(manifest("train"), tenant="a")
+    assert fg("update", "a/train", "--priority", "3", "--time-limit", "90m").stdout == "a/train updated\n"
+    changed = json.loads(fg("update", "a/train", "--priority", "4", "-o", "json").stdout)
+    assert (changed["priority"], changed["time_limit"]) == (4, "5400s")
+    result = fg("update", "a/train", "--priority", "5", "--etag", job.etag)
+    assert (result.exit_code, result.stdout) == (4, "")
+    result = fg("update", "a/train", "--priority", "11")
+    assert result.exit_code == 2
+    assert result.stderr.startswith("error: job.priority: 11 is above the max_priority of 'a'")
+
+
+@pytest.mark.parametrize("arguments", [("get", "jobs"), ("watch",), ("quota", "get"), ("submit", "-f", "-")])
+def test_a_service_that_is_not_there(fg, service, manifest, monkeypatch, arguments):
+    monkeypatch.setattr("fairgate._cli.session.PATIENCE_S", 0.1)
+    service.stop()
+    result = fg(
+        *arguments,
+        stdin=manifest("train").replace(
+            '"metadata": {', '"metadata": {"annotations": {"fairgate.internal/tenant": "a"},'
+        ),
+    )
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert result.stderr.startswith(f"error: no service answers at {service.settings.address} (")
+    assert "\n  fix: start it with `fairgate up`" in result.stderr
+
+
+def test_a_service_that_was_never_started(fg, service, monkeypatch):
+    monkeypatch.setattr("fairgate._cli.session.PATIENCE_S", 0.1)
+    monkeypatch.setenv("FAIRGATE_STATE_DIR", str(service.settings.folder / "none"))
+    result = fg("get", "jobs")
+    assert (result.exit_code, result.stdout) == (5, "")
+    assert result.stderr.startswith("error: no service has been started here: there is no token file")
+
+
+def _first(items, count):
+    for _ in range(count):
+        yield next(items)
+    items.close()

@@ -1,0 +1,138 @@
+"""The command as a process: help, usage errors, bugs, other packages' commands, and a client without the server."""
+
+import json
+import os
+import subprocess
+import sys
+
+import fairgate
+import pytest
+from fairgate import _errors
+from fairgate._cli import plugins, report
+from fairgate._cli.main import app
+from typer.testing import CliRunner
+
+BLOCKED = """
+import sys
+
+class Nothing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"fairgate_scheduler", "ray", "sqlmodel", "alembic", "psutil"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Nothing())
+from fairgate._cli.main import run
+run()
+"""
+
+
+@pytest.fixture
+def without_server(service):
+    """Run the command in a process in which the server can not be imported."""
+    environment = {**os.environ, "FAIRGATE_STATE_DIR": str(service.settings.folder), "COLUMNS": "100"}
+
+    def run(*arguments, stdin=None):
+        command = [sys.executable, "-c", BLOCKED, *arguments]
+        return subprocess.run(command, capture_output=True, text=True, input=stdin, env=environment, check=False)
+
+    return run
+
+
+def test_the_client_works_without_the_server(without_server, manifest):
+    result = without_server("submit", "-f", "-", "--tenant", "a", "--time-limit", "1h", stdin=manifest("train"))
+    assert (result.returncode, result.stdout, result.stderr) == (0, "a/train submitted\n", "")
+    result = without_server("get", "jobs", "-o", "json")
+    assert json.loads(result.stdout)["jobs"][0]["name"] == "tenants/a/jobs/train"
+
+
+@pytest.mark.parametrize("command", ["up", "simulate", "demo"])
+def test_the_servers_commands_say_how_to_get_them(without_server, command):
+    result = without_server(command, "file.yaml", "--json")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert f"error: `fairgate {command}` needs the server, which can not be loaded" in result.stderr
+    assert "fix: install it: pip install 'fairgate[server]'" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_help_without_the_server(without_server):
+    result = without_server("--help")
+    assert result.returncode == 0
+    for command in ("submit", "quota", "simulate", "demo"):
+        assert f" {command} " in result.stdout
+
+
+def test_the_servers_commands_join_by_their_entry_point():
+    assert {"simulate", "demo"} <= set(plugins.load())
+
+
+def test_simulate(tmp_path):
+    result = CliRunner().invoke(app, ["simulate", str(tmp_path / "none.yaml")])
+    assert result.exit_code == 2
+    assert result.stdout.startswith("INVALID ")
+
+
+@pytest.mark.parametrize("arguments", [["sumbit"], ["get", "jbos"], ["get", "jobs", "--colour"], ["submit"]])
+def test_usage_errors(arguments):
+    result = CliRunner().invoke(app, arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "Usage: " in result.stderr
+
+
+def test_every_command_has_help():
+    runner = CliRunner()
+    for command in ("submit", "get jobs", "describe job", "explain", "watch", "logs", "cancel", "update", "top",
+                    "quota diff", "quota apply", "version"):  # fmt: skip
+        result = runner.invoke(app, [*command.split(), "--help"])
+        assert (result.exit_code, result.stderr) == (0, "")
+        assert "Usage: " in result.stdout
+
+
+def test_completion_can_be_printed():
+    result = subprocess.run(
+        [sys.executable, "-m", "fairgate", "--show-completion", "bash"], capture_output=True, text=True, check=False
+    )
+    assert "_FAIRGATE_COMPLETE" in result.stdout
+
+
+def test_version():
+    assert CliRunner().invoke(app, ["version"]).stdout.startswith("fairgate ")
+    assert set(json.loads(CliRunner().invoke(app, ["version", "-o", "json"]).stdout)) == {
+        "fairgate",
+        "grpcio",
+        "python",
+    }
+
+
+def test_a_bug_is_told_without_a_traceback_and_with_one_to_those_who_ask(fg, monkeypatch):
+    def broken(*_, **__):
+        raise LookupError("nobody expected this")
+
+    monkeypatch.setattr(fairgate.Client, "list", broken)
+    result = fg("get", "jobs")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: this is a bug in fairgate: LookupError: nobody expected this\n  fix: ")
+    assert "Traceback" not in result.stderr
+    assert "Traceback" in fg("--debug", "get", "jobs").stderr
+
+
+def test_every_error_has_an_exit_code():
+    kinds = {kind for kind in vars(_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)}
+    assert kinds - {fairgate.FairgateError} == set(report.CODES)
+
+
+@pytest.mark.parametrize("arguments", [("--address", "nowhere", "get", "jobs"), ("--token-file", "/", "get", "jobs")])
+def test_the_root_options_are_checked(fg, arguments):
+    result = fg(*arguments)
+    assert result.exit_code in (2, 4)
+    assert result.stderr.startswith("error: ")
+    assert "  fix: " in result.stderr
+
+
+def test_data_on_standard_output_has_no_color_even_where_a_person_looks(fg, client, manifest, monkeypatch):
+    client.submit(manifest("train"), tenant="a")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert json.loads(fg("get", "jobs", "-o", "json").stdout)
+    assert "\x1b" in fg("get", "jobs").stdout
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.delenv("FORCE_COLOR")
+    assert "\x1b" not in fg("get", "jobs").stdout
