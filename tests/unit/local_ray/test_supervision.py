@@ -66,6 +66,19 @@ def test_with_notice_it_can_save_and_its_exit_code_says_whether_it_is_done(machi
     assert notice["kill_at_ms"] - notice["at_ms"] == 400
 
 
+def test_a_program_that_finishes_within_its_grace_period_has_succeeded(machine, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import signal, sys, time\n"
+        "signal.signal(15, lambda *_: (time.sleep(0.1), print('finished'), sys.exit(0)))\n"
+        "print('ready')\ntime.sleep(60)\n"
+    )
+    launch = machine.start_simple(f"python {program}")
+    machine.wait_for_log(launch, "ready")
+    machine.stop(launch)
+    assert machine.wait_for(launch, Phase.SUCCEEDED).message == "finished within its grace period"
+
+
 def test_what_saves_below_a_shell_gets_its_grace_though_the_shell_dies_at_once(machine):
     program = "import signal,sys,time\nsignal.signal(15, lambda *_: (time.sleep(.2), print('saved'), sys.exit(0)))\n"
     program += "print('ready')\ntime.sleep(60)"

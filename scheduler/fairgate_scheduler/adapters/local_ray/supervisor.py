@@ -22,6 +22,7 @@ from fairgate_scheduler.adapters.local_ray.plan import Plan
 from fairgate_scheduler.adapters.local_ray.prepare import PreparationError, Workplace, expand, make_workplace
 from fairgate_scheduler.adapters.local_ray.ray_instance import RayStartError, prepare_python, python_env, start_ray
 from fairgate_scheduler.adapters.local_ray.results import Result, end_attempt, last_line
+from fairgate_scheduler.adapters.local_ray.shell import shell_line
 from fairgate_scheduler.core.lifecycle import Phase
 
 
@@ -92,7 +93,7 @@ class _Attempt:
         """The entrypoint is a line for the shell, as under a RayJob."""
         known = env | python_env(python, place, env)
         known |= expand(self.plan.runtime_env.env_vars, known)
-        driver = self.children.spawn(Command(["/bin/sh", "-c", self.plan.entrypoint], known, place.cwd))
+        driver = self.children.spawn(Command(["/bin/sh", "-c", shell_line(self.plan.entrypoint)], known, place.cwd))
         layout.write_json(self.directory.ready, {"pid": driver, "at_ms": _now_ms()})
         return driver
 
