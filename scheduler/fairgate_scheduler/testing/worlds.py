@@ -109,6 +109,10 @@ class World:
             ready_at_ms=self.now_ms,
         )
 
+    def set_state(self, name: str, state: AttemptState) -> None:
+        """The attempt of a job that runs is in this state."""
+        self.attempts[name] = replace(self.attempts[name], state=state)
+
     def finish(self, name: str) -> None:
         """A running job ends well."""
         del self.attempts[name]
