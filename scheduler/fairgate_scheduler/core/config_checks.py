@@ -59,7 +59,8 @@ def _flavors(config: Config) -> Iterator[Fault]:
 def _tenant(config: Config, tenant: Tenant) -> Iterator[Fault]:
     where = ("tenants", tenant.id)
     if tenant.parent is not None and tenant.parent not in config.tenants:
-        yield _unknown((*where, "parent"), "tenant", tenant.parent, config.tenants)
+        others = [each for each in config.tenants if each != tenant.id]
+        yield _unknown((*where, "parent"), "tenant", tenant.parent, others)
     if tenant.weight < 0:
         yield Fault((*where, "weight"), "a negative weight", "write 0 or more")
     for flavor in sorted(tenant.allowed_flavors or ()):

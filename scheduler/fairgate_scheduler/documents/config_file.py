@@ -82,16 +82,8 @@ def read_configs(documents: Iterable[tuple[str, str]]) -> Config:
     config = reading.config()
     problems.extend(reading.locate(fault) for fault in check_config(config))
     if problems:
-        raise DocumentError(_once(problems))
+        raise DocumentError(problems)
     return config
-
-
-def _once(problems: list[Problem]) -> list[Problem]:
-    """The first problem of each place: what follows from it is noise."""
-    first: dict[tuple[str, int, str], Problem] = {}
-    for problem in problems:
-        first.setdefault((problem.file, problem.line, problem.path), problem)
-    return list(first.values())
 
 
 class _Reading:

@@ -23,10 +23,12 @@ class Problem:
 
 
 class DocumentError(ValueError):
-    """A document is not what it should be. ``problems`` holds everything that was found, by line."""
+    """A document is not what it should be. ``problems`` holds everything that was found, once, by line."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems: tuple[Problem, ...] = tuple(sorted(problems, key=lambda each: (each.file, each.line)))
+        self.problems: tuple[Problem, ...] = tuple(
+            sorted(dict.fromkeys(problems), key=lambda each: (each.file, each.line))
+        )
         super().__init__("\n".join(map(str, self.problems)))
 
 

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import Amount, Row, format_quantity, total
 from fairgate_scheduler.core.jobs import JobState
-from fairgate_scheduler.documents.emit import emit_flow
 from fairgate_scheduler.documents.scalars import format_duration
 from fairgate_scheduler.scenario.engine import Engine
 from fairgate_scheduler.scenario.story import Expectation
@@ -79,7 +78,7 @@ def _includes(engine: Engine, wanted: tuple[str, ...]) -> _Answer:
 
 def _excludes(engine: Engine, wanted: tuple[str, ...]) -> _Answer:
     found = _running_ids(engine)
-    return not set(wanted) & set(found), f"none of {emit_flow(wanted)}", found
+    return not set(wanted) & set(found), f"none of {_show(wanted)}", found
 
 
 def _counts(engine: Engine, wanted: Mapping[str, int]) -> _Answer:
@@ -167,7 +166,7 @@ def _units(engine: Engine, wanted: int) -> _Answer:
 def _never_running(engine: Engine, wanted: tuple[str, ...]) -> _Answer:
     found = {job: started_at_ms(engine, job) for job in wanted}
     ran = {job: at for job, at in found.items() if at is not None}
-    return not ran, f"{emit_flow(wanted)} never to run", _instants(ran)
+    return not ran, f"{_show(wanted)} never to run", _instants(ran)
 
 
 def _rejected(engine: Engine, wanted: Mapping[str, str]) -> _Answer:
@@ -187,7 +186,7 @@ def _same(wanted: Any, found: Any) -> _Answer:
 def _show(value: object) -> str:
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key}: {_show(child)}" for key, child in value.items()) + "}"
-    return emit_flow(value) if isinstance(value, list | tuple) else str(value)
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, list | tuple) else str(value)
 
 
 AT: Final[Mapping[str, Callable[[Engine, Any], _Answer]]] = {

@@ -51,7 +51,7 @@ def read_story(text: str, name: str) -> Story:
     expectations = read_expectations(fields["expect"], known, problems) if fields.has("expect") else ()
     problems += find_unsupported(root)
     if problems:
-        raise DocumentError(_once(problems))
+        raise DocumentError(problems)
     return Story(title, name, config, jobs, events, expectations)
 
 
@@ -97,11 +97,3 @@ def _tenants_to_come(fields: Fields) -> list[str]:
     """Tenants that an event of the file adds."""
     events = fields["events"].items if fields.has("events") else ()
     return [path for event in events if "tenant" in event.entries for path in event.entries["tenant"].entries]
-
-
-def _once(problems: list[Problem]) -> list[Problem]:
-    """The first problem of each place: what follows from it is noise."""
-    first: dict[tuple[int, str], Problem] = {}
-    for problem in problems:
-        first.setdefault((problem.line, problem.path), problem)
-    return list(first.values())

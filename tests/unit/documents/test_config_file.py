@@ -303,7 +303,7 @@ def test_problems_name_their_file():
     ) == [
         "b.yaml:2: flavors.h100: 'h100' a second time, first on a.yaml, line 2 (keep one of them)",
         "b.yaml:3: policy: a second policy (keep it in one file)",
-        "b.yaml:5: tenants[0].parent: there is no tenant 'nobody' (expected one of org, x)",
+        "b.yaml:5: tenants[0].parent: there is no tenant 'nobody' (expected one of org)",
         "b.yaml:6: tenants[1]: 'org' a second time, first on a.yaml, line 5 (keep one of them)",
     ]
 
