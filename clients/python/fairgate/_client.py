@@ -5,6 +5,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, Self, TypedDict, TypeVar, Unpack
@@ -277,7 +278,7 @@ class Client:
     def _pages(self, page: Callable[[str, float], tuple[Sequence[Value], str]]) -> Iterator[Value]:
         token = ""
         while True:
-            items, token = self._try(lambda left_s, at=token: page(at, left_s))  # type: ignore[misc]
+            items, token = self._try(partial(page, token))
             yield from items
             if not token:
                 return

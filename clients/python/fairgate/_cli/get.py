@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
 from typing import Annotated, Any, Final, TypeVar
 
 import typer
@@ -36,6 +37,7 @@ def get_jobs(
     all_tenants: Annotated[bool, typer.Option("--all-tenants", "-A", help="Also if $FAIRGATE_TENANT is set.")] = False,
     state: Annotated[list[str] | None, typer.Option(help="Only in this state (several: any of them).")] = None,
     filter_text: Annotated[str, typer.Option("--filter", help="Such as 'priority >= 5 AND labels.a = b'.")] = "",
+    limit: Annotated[int, typer.Option(min=0, help="At most so many; 0: all.")] = 0,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on with a line for each change.")] = False,
     output: Output = OutputFormat.TABLE,
 ) -> None:
@@ -50,7 +52,7 @@ def get_jobs(
     chosen = None if all_tenants else names.chosen_tenant(tenant)
     condition = state_filter(state or (), filter_text)
     if not watch:
-        print_jobs(session, session.client.list(chosen, condition), output)
+        print_jobs(session, islice(session.client.list(chosen, condition), limit or None), output)
     elif condition:
         raise usage_error("--watch beside a filter", "leave one of them out: watching, jobs come and go")
     else:

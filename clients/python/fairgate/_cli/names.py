@@ -43,4 +43,4 @@ def known(name: str, there: Iterable[str], kind: str) -> str:
         return name
     close = difflib.get_close_matches(name, names, n=1)
     remedy = f"did you mean {close[0]}?" if close else f"see: fairgate get {kind}s"
-    raise NotFound([Violation(kind, f"there is no {kind} {name!r}", remedy)])
+    raise NotFound([Violation("", f"there is no {kind} {name!r}", remedy)])

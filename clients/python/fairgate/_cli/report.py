@@ -47,6 +47,34 @@ CODES: Final[Mapping[type[FairgateError], ExitCode]] = MappingProxyType(
 )
 
 
+WORDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "parent": "--tenant",
+        "tenant": "--tenant",
+        "name": "JOB",
+        "job": "JOB",
+        "job.name": "JOB",
+        "job_id": "--name",
+        "request_id": "--request-id",
+        "job.priority": "--priority",
+        "job.priority_class": "--priority",
+        "job.time_limit": "--time-limit",
+        "time_limit": "--time-limit",
+        "job.fallback_after": "--fallback-after",
+        "job.workload": "--workload",
+        "job.labels": "--label",
+        "filter": "--filter",
+        "after_sequence": "--after",
+        "attempt": "--attempt",
+        "etag": "--etag",
+        "job.etag": "--etag",
+        "address": "--address",
+        "token": "--token-file",
+    }
+)
+"""The words of the command line for fields of the wire."""
+
+
 def usage_error(message: str, remedy: str, field: str = "") -> InvalidArgument:
     """The command line itself is wrong."""
     return InvalidArgument([Violation(field, message, remedy)])
@@ -60,8 +88,8 @@ def exit_code(error: FairgateError) -> ExitCode:
 def report(session: Session, error: FairgateError) -> ExitCode:
     """Say what was wrong, each thing in a line, its remedy in the next one."""
     for violation in error.violations:
-        place = f"{violation.field}: " if violation.field else ""
-        _line(session, "error: ", place + violation.message)
+        field = WORDS.get(violation.field, violation.field)
+        _line(session, "error: ", f"{field}: {violation.message}" if field else violation.message)
         if violation.remedy:
             _line(session, "  fix: ", violation.remedy)
     return exit_code(error)

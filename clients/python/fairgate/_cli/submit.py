@@ -4,7 +4,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import typer
 import yaml
@@ -20,17 +20,6 @@ from fairgate._errors import FairgateError, Violation
 from fairgate._models import Job, OptionCharge, Submission
 from fairgate._options import parse_options
 
-_OPTION_OF_FIELD: Final = {
-    "parent": "--tenant",
-    "tenant": "--tenant",
-    "job_id": "--name",
-    "request_id": "--request-id",
-    "job.priority": "--priority",
-    "job.priority_class": "--priority",
-    "job.time_limit": "--time-limit",
-    "job.fallback_after": "--fallback-after",
-    "job.workload": "--workload",
-}
 app = typer.Typer()
 
 
@@ -151,7 +140,7 @@ def _submit(
 def _locate(violation: Violation, document: ManifestDocument, option_list: OptionFile, used: set[str]) -> Violation:
     """The option of the command line, the line of the option file or of the manifest that a violation is about."""
     if violation.field in used:
-        return Violation(_OPTION_OF_FIELD[violation.field], violation.message, violation.remedy)
+        return violation
     found = option_list.locate(violation)
     return document.locate(violation) if found is violation else found
 

@@ -3,11 +3,11 @@
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from rich.status import Status
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
 from fairgate import _errors
 from fairgate._cli import names, times
@@ -78,15 +78,13 @@ def summary(job: Job) -> str:
 def _wait(session: Session, name: str, deadline_s: float | None, *, is_alone: bool) -> Job:
     left = None if deadline_s is None else max(0.001, deadline_s - time.monotonic())
     last = ""
-    with _live(session, is_alone) as status:
+    with _live(session, is_alone) as show:
         for job in session.client.progress(name, left):
             if job.state.is_final:
                 break
             text = describe_progress(job)
-            if status is not None:
-                status.update(text)
-            elif text != last:
-                session.say(text)
+            if text != last:
+                show(text)
                 last = text
         else:
             raise AssertionError("progress ends with a final state")
@@ -95,13 +93,15 @@ def _wait(session: Session, name: str, deadline_s: float | None, *, is_alone: bo
 
 
 @contextmanager
-def _live(session: Session, is_alone: bool) -> Iterator[Status | None]:
-    """A line that changes in place, where a person looks and nothing else is printed meanwhile."""
+def _live(session: Session, is_alone: bool) -> Iterator[Callable[[str], None]]:
+    """What shows a text: a line that changes in place, or (no person looks, or other lines are printed) a new line."""
     if not (session.err.is_terminal and is_alone):
-        yield None
+        yield session.say
         return
-    with Status("", console=session.err) as status:
-        yield status
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=session.err, transient=True) as progress:
+        line = progress.add_task("", total=None)
+        yield lambda text: progress.update(line, description=text)
 
 
 @contextmanager

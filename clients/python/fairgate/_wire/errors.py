@@ -90,7 +90,8 @@ def _bare(code: grpc.StatusCode, text: str, address: str) -> Violation:
     """A status that did not come from our service but from gRPC itself, or from something in between."""
     if code is _CODE.UNAVAILABLE:
         remedy = "start it with `fairgate up`, or name another address with FAIRGATE_ADDRESS"
-        return Violation("", f"no service answers at {address} ({text})", remedy)
+        why = text.rpartition(": ")[2]  # gRPC tells all that it tried; the last part is the system's word
+        return Violation("", f"no service answers at {address} ({why})", remedy)
     if code is _CODE.DEADLINE_EXCEEDED:
         text = f"no answer from {address} in time"
     return Violation("", text or code.name, _REMEDIES.get(code, ""))

@@ -52,7 +52,7 @@ def test_logs(fg, service, client, manifest):
     assert fg("logs", "a/train", "--attempt", "2").stdout == "working\nended\n"
     result = fg("logs", "a/train", "--attempt", "3")
     assert result.exit_code == 3
-    assert result.stderr == ("error: attempt: tenants/a/jobs/train has no attempt 3\n  fix: it has 1 to 2\n")
+    assert result.stderr == ("error: --attempt: tenants/a/jobs/train has no attempt 3\n  fix: it has 1 to 2\n")
 
 
 def test_cancel(fg, service, client, manifest):
@@ -63,7 +63,7 @@ def test_cancel(fg, service, client, manifest):
     result = fg("cancel", "a/one", "b/two", "a/three", "--reason", "not needed")
     assert result.exit_code == 3
     assert result.stdout == "a/one is STOPPING, to be CANCELLED\nb/two is CANCELLED\n"
-    assert result.stderr.startswith("error: name: there is no job tenants/a/jobs/three\n")
+    assert result.stderr.startswith("error: JOB: there is no job tenants/a/jobs/three\n")
     assert client.get("b/two").message == "not needed"
 
 
@@ -76,7 +76,7 @@ def test_update(fg, client, manifest):
     assert (result.exit_code, result.stdout) == (4, "")
     result = fg("update", "a/train", "--priority", "11")
     assert result.exit_code == 2
-    assert result.stderr.startswith("error: job.priority: 11 is above the max_priority of 'a'")
+    assert result.stderr.startswith("error: --priority: 11 is above the max_priority of 'a'")
 
 
 @pytest.mark.parametrize("arguments", [("get", "jobs"), ("watch",), ("quota", "get"), ("submit", "-f", "-")])
@@ -90,7 +90,8 @@ def test_a_service_that_is_not_there(fg, service, manifest, monkeypatch, argumen
         ),
     )
     assert (result.exit_code, result.stdout) == (5, "")
-    assert result.stderr.startswith(f"error: no service answers at {service.settings.address} (")
+    missing = f"error: no service answers at {service.settings.address} (No such file or directory)\n"
+    assert result.stderr.startswith(missing)
     assert "\n  fix: start it with `fairgate up`" in result.stderr
 
 

@@ -45,6 +45,7 @@ def test_jobs_can_be_chosen(fg, story, monkeypatch):
     assert names("--tenant", "a") == names("--state", "pending") == names("--filter", "priority > 0") == ["train"]
     assert names("--filter", "labels.who = me") == ["train"]
     assert names("--state", "pending,running") == names("--state", "PENDING", "--state", "running") == ["mine", "train"]
+    assert names("--limit", "1") == ["mine"]
     assert names("--state", "pending,failed", "--filter", "priority > 5") == []
     assert names("b/mine", "tenants/a/jobs/train") == ["mine", "train"]
     assert names("mine", "--tenant", "b") == ["mine"]
@@ -195,7 +196,7 @@ def test_top_prints_once_where_nobody_looks(fg, story):
         (
             ("get", "job", "a/none"),
             3,
-            "error: name: there is no job tenants/a/jobs/none\n  fix: see: fairgate get jobs",
+            "error: JOB: there is no job tenants/a/jobs/none\n  fix: see: fairgate get jobs",
         ),
         (("get", "job", "none"), 2, "error: 'none' could be a job of any tenant\n  fix: write TENANT/none"),
         (
@@ -203,18 +204,18 @@ def test_top_prints_once_where_nobody_looks(fg, story):
             2,
             "error: --state: 'runing' is not a state\n  fix: did you mean running?",
         ),
-        (("get", "jobs", "--filter", "colour = red"), 2, "error: filter: column 1: no field 'colour'"),
+        (("get", "jobs", "--filter", "colour = red"), 2, "error: --filter: column 1: no field 'colour'"),
         (("get", "jobs", "a/train", "--watch"), 2, "error: a filter, or --watch, beside names of jobs"),
-        (("get", "jobs", "--tenant", "a/b"), 2, "error: tenant: 'a/b' does not name a tenant"),
-        (("get", "tenants", "c"), 3, "error: tenant: there is no tenant 'c'\n  fix: see: fairgate get tenants"),
-        (("describe", "tenant", "orgg"), 3, "error: tenant: there is no tenant 'orgg'\n  fix: did you mean org?"),
-        (("get", "flavors", "h10"), 3, "error: flavor: there is no flavor 'h10'\n  fix: did you mean h100?"),
-        (("explain", "a/none"), 3, "error: name: there is no job"),
-        (("logs", "a/none"), 3, "error: name: there is no job"),
-        (("watch", "a/none"), 3, "error: job: there is no job"),
-        (("watch", "--tenant", "none"), 3, "error: parent: there is no tenant 'none'"),
-        (("cancel", "a/none"), 3, "error: name: there is no job"),
-        (("update", "a/none", "--priority", "1"), 3, "error: job.name: there is no job"),
+        (("get", "jobs", "--tenant", "a/b"), 2, "error: --tenant: 'a/b' does not name a tenant"),
+        (("get", "tenants", "c"), 3, "error: there is no tenant 'c'\n  fix: see: fairgate get tenants"),
+        (("describe", "tenant", "orgg"), 3, "error: there is no tenant 'orgg'\n  fix: did you mean org?"),
+        (("get", "flavors", "h10"), 3, "error: there is no flavor 'h10'\n  fix: did you mean h100?"),
+        (("explain", "a/none"), 3, "error: JOB: there is no job"),
+        (("logs", "a/none"), 3, "error: JOB: there is no job"),
+        (("watch", "a/none"), 3, "error: JOB: there is no job"),
+        (("watch", "--tenant", "none"), 3, "error: --tenant: there is no tenant 'none'"),
+        (("cancel", "a/none"), 3, "error: JOB: there is no job"),
+        (("update", "a/none", "--priority", "1"), 3, "error: JOB: there is no job"),
         (("update", "a/none"), 2, "error: nothing to change\n  fix: add --priority"),
     ],
 )

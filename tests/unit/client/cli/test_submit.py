@@ -180,7 +180,7 @@ def test_a_mistake_in_an_option_file_has_its_line(fg, write, here):
         (("--tenant", "a", "--name", "No_Name"), 2, "error: --name: 'No_Name' is not an id"),
         (("--tenant", "a", "--fallback-after", "10"), 2, "error: --fallback-after: '10' is not a duration"),
         (("--tenant", "a", "--label", "x"), 2, "error: --label: 'x' is not a label"),
-        ((), 2, "error: tenant: no tenant is named\n  fix: "),
+        ((), 2, "error: --tenant: no tenant is named\n  fix: "),
     ],
 )
 def test_a_mistake_on_the_command_line_names_the_option(fg, write, arguments, code, error):
