@@ -1,0 +1,92 @@
+"""The only wiring: settings in, a server out. Everything that runs is put together here."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from fairgate_scheduler.adapters.local_ray.plan import Settings as RaySettings
+from fairgate_scheduler.adapters.local_ray.runner import LocalRayRunner
+from fairgate_scheduler.adapters.sql import SqlStore
+from fairgate_scheduler.entrypoints.grpc.server import GrpcServer, build
+from fairgate_scheduler.entrypoints.loop import Loop, SystemClock
+from fairgate_scheduler.entrypoints.settings import Settings
+from fairgate_scheduler.service.app import App
+from fairgate_scheduler.service.cycle import Scheduler, Timing
+from fairgate_scheduler.service.quota import apply_config
+
+
+class StartError(Exception):
+    """The server can not start; the message says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that serves. ``address`` is where."""
+
+    app: App
+    address: str
+
+
+@contextmanager
+def serve(settings: Settings, config_source: str | None = None) -> Iterator[Running]:
+    """Run a server for as long as the block lasts. Jobs that run go on when it ends, and are found again later.
+
+    ``config_source``: a configuration to put in force before the first call is answered.
+
+    Raises:
+        StartError: another server uses the state directory, or it can not be used.
+        AddressError, TokenFileError: as ``grpc.server.build``.
+        StoreError: the database can not be opened.
+        FairgateError: the configuration is refused.
+    """
+    with ExitStack() as stack:
+        stack.enter_context(_state_directory(settings))
+        store = SqlStore.open(str(settings.database))
+        stack.callback(store.close)
+        clock = SystemClock()
+        app = App(store, _runner(settings), clock)
+        if config_source is not None:
+            apply_config(app, config_source, by="fairgate up", comment="given at the start")
+        server: GrpcServer = build(app, settings)
+        stack.callback(server.stop)
+        loop = Loop(app, Scheduler(app, Timing(poll_ms=settings.poll_ms)), clock)
+        loop.start()
+        stack.callback(loop.stop)
+        server.start()
+        yield Running(app, server.address)
+
+
+def _runner(settings: Settings) -> LocalRayRunner:
+    grace_s = settings.grace_ms / 1000
+    return LocalRayRunner(RaySettings(settings.state_dir, settings.job_dir.resolve(), grace_s))
+
+
+@contextmanager
+def _state_directory(settings: Settings) -> Iterator[None]:
+    """The state directory, made private, and held against a second server."""
+    folder = settings.state_dir
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(settings.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        message = f"the state directory {folder} can not be used: {error.strerror}; choose another with --state-dir"
+        raise StartError(message) from error
+    try:
+        _hold(lock, folder)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _hold(lock: int, folder: Path) -> None:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        pid = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
+        message = f"another server (process {pid}) uses {folder}; stop it, or choose another directory with --state-dir"
+        raise StartError(message) from error
+    os.ftruncate(lock, 0)
+    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)

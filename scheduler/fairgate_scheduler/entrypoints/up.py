@@ -1,0 +1,46 @@
+"""``fairgate up``: run the server in the foreground until it is told to stop."""
+
+import logging
+import signal
+import sys
+import threading
+from pathlib import Path
+from types import FrameType
+
+from fairgate_scheduler.entrypoints.bootstrap import StartError, serve
+from fairgate_scheduler.entrypoints.grpc.auth import TokenFileError
+from fairgate_scheduler.entrypoints.grpc.server import AddressError
+from fairgate_scheduler.entrypoints.settings import Settings
+from fairgate_scheduler.ports import StoreError
+from fairgate_scheduler.service.errors import FairgateError
+
+
+def run(settings: Settings, config: Path | None) -> int:
+    """Serve until SIGINT or SIGTERM. 0: stopped as told; 1: it could not start; 2: the configuration is refused."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    stopping = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        stopping.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)
+    try:
+        source = None if config is None else config.read_text(encoding="utf-8")
+        with serve(settings, source) as running:
+            print(f"Fairgate serves on {running.address}", flush=True)
+            print(f"State and token: {settings.state_dir}. Stop with Ctrl-C; running jobs go on.", flush=True)
+            stopping.wait()
+            print("Stopping; running jobs go on, start again to find them.", flush=True)
+    except (StartError, AddressError, TokenFileError, StoreError) as error:
+        return _refuse(str(error), 1)
+    except FairgateError as error:
+        return _refuse(f"{config}: {error}", 2)
+    except (OSError, UnicodeDecodeError) as error:
+        return _refuse(f"{config}: can not be read: {error}", 2)
+    return 0
+
+
+def _refuse(message: str, code: int) -> int:
+    sys.stderr.write(f"error: {message}\n")
+    return code
