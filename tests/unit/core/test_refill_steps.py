@@ -55,12 +55,20 @@ class TestWhatACutLeft:
         assert evicted(world) == []
 
     @pytest.mark.parametrize("cut", list(QuotaCut))
-    def test_where_a_new_job_comes_nobody_stays_above_the_bound(self, cut):
+    def test_where_a_new_job_comes_nobody_stays_above_the_capacity(self, cut):
         world = World(self.cut(8, 0, Policy(quota_cut=cut)), capacity={H100: 6})
         run_one_by_one(world, "b", *[1] * 8)
         world.submit("late", "a", gpus(4))
         assert evicted(world) == ["b1", "b2", "b3", "b4", "b5", "b6"]
         assert list(world.running()) == ["b7", "b8", "late"]
+
+    @pytest.mark.parametrize(("cut", "stay"), [(QuotaCut.DRAIN, ["b7", "b8"]), (QuotaCut.RECLAIM, ["b1", "b2"])])
+    def test_where_a_new_job_comes_nobody_stays_above_the_quota(self, cut, stay):
+        world = World(self.cut(6, 0, Policy(quota_cut=cut)))
+        run_one_by_one(world, "b", *[1] * 8)
+        world.submit("late", "a", gpus(4))
+        evicted(world)
+        assert list(world.running()) == [*stay, "late"]
 
 
 class TestNominal:
@@ -132,12 +140,14 @@ class TestNominal:
 class TestGivingWay:
     def test_lower_priorities_that_do_not_help_stay(self):
         root = Tenant("org", quota={H100: Quota(1), ("a100", GPU): Quota(1)})
-        world = World(config_of(root, owner("a")))
+        world = World(config_of(root, owner("a"), owner("b")))
         world.submit("elsewhere", "a", takes("a100", gpu=1))
         world.submit("here", "a", gpus(1), priority=1)
         world.cycle()
         world.submit("top", "a", gpus(1), priority=2)
+        world.submit("b", "b", takes("a100", gpu=1))
         assert evicted(world) == ["here"]
+        assert world.running() == {"elsewhere": "a100", "top": "h100"}
 
     def test_what_was_freed_beyond_need_goes_to_others_and_the_evicted_one_back_to_its_place(self):
         world = World(config_of(owner("org", None, 8), owner("a"), owner("b")))
