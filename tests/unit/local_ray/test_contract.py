@@ -19,7 +19,6 @@ class ShellRig:
         self._machine = machine
         self.restart = machine.restart
         self.wait_until = machine.wait_until
-        self.count_starts = machine.count_starts
 
     @property
     def runner(self):
@@ -27,6 +26,12 @@ class ShellRig:
 
     def launch_of(self, kind, name):
         return self._machine.launch_of(COMMANDS[kind], name)
+
+    def count_starts(self, launch) -> int:
+        """A driver is ready before its shell has written the first line."""
+        ready = self._machine.directory(launch).ready
+        self.wait_until(lambda: self._machine.count_starts(launch) > 0 or not ready.exists())
+        return self._machine.count_starts(launch)
 
     def kill(self, launch) -> None:
         os.kill(self._machine.supervisor(launch), signal.SIGKILL)

@@ -6,11 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import psutil
 import pytest
 from fairgate_scheduler.adapters.local_ray import layout, supervisor
+from fairgate_scheduler.adapters.local_ray.planning import make_plan
+from fairgate_scheduler.adapters.local_ray.runner import LocalRayRunner
 from fairgate_scheduler.core.lifecycle import Phase
 
 SAVES = "trap 'sleep 0.1; echo saved; exit {code}' TERM; echo ready; while true; do sleep 0.05; done"
@@ -31,6 +35,10 @@ runner = LocalRayRunner(
 runner.launch(make_launch("train", {"spec": {"entrypoint": sys.argv[2]}}))
 os.kill(os.getpid(), signal.SIGKILL)
 """
+
+
+def plan_without_ray(*given):
+    return replace(make_plan(*given), resources=None)
 
 
 def test_the_driver_gets_its_own_environment_and_nothing_of_the_servers(machine, monkeypatch):
@@ -150,10 +158,46 @@ def test_the_attempt_survives_a_server_that_is_killed_and_is_found_again(machine
     launch = machine.launch_of(command)
     machine.restart()
     machine.wait_for(launch, Phase.RUNNING)
+    machine.wait_for_log(launch, "ready")
     machine.runner.launch(launch)
     machine.stop(launch)
     machine.wait_for(launch, Phase.STOPPED)
     assert machine.count_starts(launch) == 1
+
+
+def test_launched_from_everywhere_at_once_it_starts_once(machine):
+    launch = machine.launch_of("sleep 60")
+    runners = [LocalRayRunner(machine.settings, plan_without_ray) for _ in range(8)]
+    with ThreadPoolExecutor(len(runners)) as pool:
+        list(pool.map(lambda runner: runner.launch(launch), runners))
+    machine.wait_for(launch, Phase.RUNNING)
+    machine.wait_until(lambda: machine.count_starts(launch) > 0)
+    machine.stop(launch)
+    machine.wait_for(launch, Phase.STOPPED)
+    assert machine.count_starts(launch) == 1
+
+
+@pytest.mark.parametrize(
+    ("ray", "phase", "message"),
+    [
+        ("echo 'no port is free'; exit 1", Phase.LOST, "Ray did not start: exit code 1; no port is free"),
+        ("exit 0", Phase.LOST, "Ray did not start: [Errno 2] No such file or directory: "),
+        ("sleep 60", Phase.STOPPED, "cancelled; it had not started yet"),
+    ],
+)
+def test_without_ray_there_is_no_driver(machine, tmp_path, ray, phase, message):
+    python = tmp_path / "bin" / "python"
+    python.parent.mkdir()
+    python.write_text(f"#!/bin/sh\n{ray}\n")
+    python.chmod(0o755)
+    machine.runner = LocalRayRunner(replace(machine.settings, python=str(python)))
+    launch = machine.start("true")
+    if phase is Phase.STOPPED:
+        machine.wait_until(lambda: len(machine.members(launch)) > 0)
+        machine.stop(launch, "cancelled")
+    seen = machine.wait_for(launch, phase)
+    assert seen.message.startswith(message)
+    assert machine.count_starts(launch) == 0
 
 
 def test_a_second_supervisor_does_nothing(machine):

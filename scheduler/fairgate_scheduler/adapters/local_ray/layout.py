@@ -83,6 +83,8 @@ class State:
         self.root = root.resolve()
         self._active = self.root / "active"
         self._active.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for name in ("attempts", "checkpoints"):
+            (self.root / name).mkdir(exist_ok=True, mode=0o700)
 
     def attempt(self, job: str, number: int) -> AttemptDir:
         """The directory of an attempt, whether it exists or not.
