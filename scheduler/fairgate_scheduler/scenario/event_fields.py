@@ -60,17 +60,17 @@ def read_events(node: Node, names: Names, problems: list[Problem]) -> tuple[Stor
     """Every event, in file order."""
     events: list[StoryEvent] = []
     for index, item in enumerate(each_item(node, itself, problems)):
-        fields = Fields(item, problems, ("at", "until", *_VERBS), ("at",))
+        fields = Fields(item, problems, ("at", "until", *VERBS), ("at",))
         at_ms = fields.read("at", read_duration, 0)
-        verbs = [verb for verb in _VERBS if fields.has(verb)]
+        verbs = [verb for verb in VERBS if fields.has(verb)]
         if len(verbs) != 1:
             problems.append(
-                item.problem(f"{len(verbs)} things happen in one event", f"write one of {', '.join(_VERBS)}")
+                item.problem(f"{len(verbs)} things happen in one event", f"write one of {', '.join(VERBS)}")
             )
             continue
         if fields.has("until") and verbs != ["stockout"]:
             problems.append(item.key_problem("until", "until belongs to a stockout", "remove it"))
-        deed = _VERBS[verbs[0]](_EventFields(fields, verbs[0], names, problems))
+        deed = VERBS[verbs[0]](_EventFields(fields, verbs[0], names, problems))
         if deed is not None:
             events.append(StoryEvent(index, at_ms, deed))
     return tuple(events)
@@ -132,7 +132,7 @@ def _restart(event: _EventFields) -> Deed:
     return Restart()
 
 
-_VERBS: Final[Mapping[str, _Reader]] = {
+VERBS: Final[Mapping[str, _Reader]] = {
     "cancel": _cancel,
     "quota": _quota,
     "tenant": _tenant,
