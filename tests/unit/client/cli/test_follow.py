@@ -1,7 +1,6 @@
 """``fairgate watch``, ``logs``, ``get --watch``, ``cancel`` and ``update``."""
 
 import json
-import threading
 
 import pytest
 
@@ -27,11 +26,13 @@ def test_watch_of_one_job_ends_with_it(fg, service, client, manifest):
 def test_get_watch_goes_on_after_the_list(fg, service, client, manifest, monkeypatch):
     client.submit(manifest("train"), tenant="a")
     watch = type(client).watch
-    monkeypatch.setattr(type(client), "watch", lambda self, *a, **k: _first(watch(self, *a, **k), 2))
-    changing = threading.Timer(0.3, lambda: client.update("a/train", priority=3).cancel())
-    changing.start()
+
+    def change_then_watch(self, *arguments, **settings):
+        client.update("a/train", priority=3).cancel()
+        return _first(watch(self, *arguments, **settings), 2)
+
+    monkeypatch.setattr(type(client), "watch", change_then_watch)
     result = fg("get", "jobs", "--watch")
-    changing.join()
     assert (result.exit_code, result.stderr) == (0, "")
     header, first, *more = result.stdout.splitlines()
     assert first.split()[:2] == ["a/train", "PENDING"]
