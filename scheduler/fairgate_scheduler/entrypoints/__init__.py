@@ -1,1 +1,4 @@
-"""Where the outside comes in: gRPC servicers, the loop, settings and the only wiring. Must never hold a rule of its own."""
+"""Where the outside comes in: gRPC servicers, the loop, settings, the only wiring, and the server's commands.
+
+It must never hold a rule of its own.
+"""

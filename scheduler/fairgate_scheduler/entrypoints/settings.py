@@ -11,9 +11,9 @@ SOCKET: Final = "fairgate.sock"
 class Settings:
     """``state_dir`` holds all that the server keeps; no two servers share one.
 
-    ``listen`` is ``unix:PATH`` or ``HOST:PORT`` on loopback, "" for a socket in the state directory. ``job_dir`` is what
-    relative paths in jobs' runtime environments count from. ``grace_ms`` lies between an eviction's notice and the kill,
-    ``poll_ms`` between two looks at the attempts.
+    ``listen`` is ``unix:PATH`` or ``HOST:PORT`` on loopback, "" for a socket in the state directory. ``job_dir`` is
+    what relative paths in jobs' runtime environments count from. ``grace_ms`` lies between an eviction's notice and
+    the kill, ``poll_ms`` between two looks at the attempts.
     """
 
     state_dir: Path

@@ -7,6 +7,8 @@ import threading
 from pathlib import Path
 from types import FrameType
 
+import typer
+
 from fairgate_scheduler.entrypoints.bootstrap import StartError, serve
 from fairgate_scheduler.entrypoints.grpc.auth import TokenFileError
 from fairgate_scheduler.entrypoints.grpc.server import AddressError
@@ -28,10 +30,10 @@ def run(settings: Settings, config: Path | None) -> int:
     try:
         source = None if config is None else config.read_text(encoding="utf-8")
         with serve(settings, source) as running:
-            print(f"Fairgate serves on {running.address}", flush=True)
-            print(f"State and token: {settings.state_dir}. Stop with Ctrl-C; running jobs go on.", flush=True)
+            typer.echo(f"Fairgate serves on {running.address}")
+            typer.echo(f"State and token: {settings.state_dir}. Stop with Ctrl-C; running jobs go on.")
             stopping.wait()
-            print("Stopping; running jobs go on, start again to find them.", flush=True)
+            typer.echo("Stopping; running jobs go on, start again to find them.")
     except (StartError, AddressError, TokenFileError, StoreError) as error:
         return _refuse(str(error), 1)
     except FairgateError as error:

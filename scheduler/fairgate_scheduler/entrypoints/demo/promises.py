@@ -13,7 +13,7 @@ from fairgate_scheduler.entrypoints.demo.evidence import Evidence, Look
 BORROWER: Final = "sweep"
 MOVED: Final = "to-tpu"
 RESULTS: Final = {
-    "sweep": "trained: 60 steps",
+    "sweep": "trained: 40 steps",
     "words": "4200 words in 6 files",
     "pi": "pi is about 3.1",
     "train": "trained: 12 steps",
@@ -101,7 +101,7 @@ def _resumed(evidence: Evidence) -> tuple[bool, str]:
             if int(step[1]) != last + 1:
                 return False, f"step {step[1]} came after step {last}"
             last = int(step[1])
-    is_kept = len(starts) >= 2 and resumed[0] == 0 and resumed[1] > 0 and last == 60
+    is_kept = len(starts) >= 2 and resumed[0] == 0 and resumed[1] > 0 and last == 40
     shown = ", ".join(f"attempt {number} after step {step}" for number, step in starts)
     return is_kept, f"{shown}; {last} steps in all, none left out, none twice"
 
