@@ -14,11 +14,10 @@ FILES = int(sys.argv[1])
 LINES = ["the gate opens", "the fair share of the gate", "a share is a share"]
 
 ray.init()
-folder = Path(tempfile.mkdtemp(prefix="corpus-"))
-for number in range(FILES):
-    (folder / f"part-{number}.txt").write_text("\n".join(LINES * 50))
-
 ray.data.DataContext.get_current().enable_progress_bars = False
-words = ray.data.read_text(str(folder)).flat_map(lambda row: [{"word": word} for word in row["text"].split()])
-counts = Counter(row["word"] for row in words.iter_rows())
+with tempfile.TemporaryDirectory() as folder:
+    for number in range(FILES):
+        (Path(folder) / f"part-{number}.txt").write_text("\n".join(LINES * 50))
+    words = ray.data.read_text(folder).flat_map(lambda row: [{"word": word} for word in row["text"].split()])
+    counts = Counter(row["word"] for row in words.iter_rows())
 print(f"{sum(counts.values())} words in {FILES} files; the three most frequent: {counts.most_common(3)}")
