@@ -16,8 +16,8 @@ class Crash(BaseException):
     """The server is gone, with all that it had in memory. No ``except Exception`` sees it, as none sees a SIGKILL."""
 
 
-class RunnerBroken(RuntimeError):  # noqa: N818 - reads better in a log than …Error
-    """The runner could not do, or could not tell that it did, what it was asked for."""
+class Broken(RuntimeError):  # noqa: N818 - reads better in a log than …Error
+    """The store or the runner could not do, or could not tell that it did, what it was asked for."""
 
 
 class CrashPoints:
@@ -39,38 +39,48 @@ class CrashPoints:
                 raise Crash(self.passed)
 
 
-class CrashingStore:
-    """A store whose user may crash before a transaction, before its commit, and after it."""
-
-    def __init__(self, store: Store, point: CrashPoints) -> None:
-        self._store = store
-        self._point = point
-
-    @contextmanager
-    def transaction(self, *, read_only: bool = False) -> Iterator[Transaction]:
-        """As the store's own."""
-        self._point()
-        with self._store.transaction(read_only=read_only) as transaction:
-            yield transaction
-            self._point()
-        self._point()
-
-    def close(self) -> None:
-        """Nothing: the store outlives its user."""
-
-
 @dataclass(frozen=True, slots=True)
 class Unreliability:
     """How often, in a hundred calls, something goes wrong."""
 
     error: int = 0
-    """A call fails, half of the times after it has done what it should."""
+    """A call of the runner fails, half of the times after it has done what it should."""
+    disk: int = 0
+    """A commit fails, half of the times after it was made."""
     late: int = 0
     """An attempt is seen as it was at the last look."""
     unseen: int = 0
     """An attempt is not seen in one look, though it is there."""
     twice: int = 0
     """An attempt is in the answer twice."""
+
+
+class FaultyStore:
+    """A store on a bad disk, whose user may crash before a transaction, before its commit, and after it."""
+
+    def __init__(self, store: Store, point: CrashPoints, faults: Unreliability, chance: random.Random) -> None:
+        self.faults = faults
+        self._store = store
+        self._point = point
+        self._chance = chance
+
+    @contextmanager
+    def transaction(self, *, read_only: bool = False) -> Iterator[Transaction]:
+        """As the store's own."""
+        self._point()
+        fails = self._chance.randrange(100) < self.faults.disk
+        is_done = self._chance.random() < 0.5
+        with self._store.transaction(read_only=read_only) as transaction:
+            yield transaction
+            self._point()
+            if fails and not is_done:
+                raise Broken("the disk is full")
+        self._point()
+        if fails:
+            raise Broken("nobody knows whether it was written")
+
+    def close(self) -> None:
+        """Nothing: the store outlives its user."""
 
 
 class FaultyRunner:
@@ -118,11 +128,11 @@ class FaultyRunner:
         self._point()
         fails = self._is_due(self.faults.error)
         if fails and self._chance.random() < 0.5:
-            raise RunnerBroken("no answer")
+            raise Broken("no answer")
         answer = call()
         self._point()
         if fails:
-            raise RunnerBroken("the answer was lost")
+            raise Broken("the answer was lost")
         return answer
 
     def _is_due(self, of_a_hundred: int) -> bool:

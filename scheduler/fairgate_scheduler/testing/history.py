@@ -14,6 +14,8 @@ from fairgate_scheduler.core.usage import Bounds, Usage
 from fairgate_scheduler.ports import StoredEvent
 from fairgate_scheduler.testing.fake_runner import Process
 
+SLACK_MS: Final = 120_000
+"""How late a time limit may come: a runner or a store that does not answer, the grace period."""
 _FINAL: Final = {EventKind.SUCCEEDED, EventKind.FAILED, EventKind.CANCELLED}
 
 
@@ -23,7 +25,7 @@ class History:
 
     ``submitted``: every job that a client was told to be there, as it was told. ``configs``: from when each
     configuration was in force. ``cancelled``: the jobs that somebody asked to end. ``ends``: when and how each process
-    really ended, in the order of ``processes``.
+    really ended, in the order of ``processes``. ``is_over``: nothing runs, nothing is left to do or to forget.
     """
 
     submitted: Mapping[str, Job]
@@ -35,6 +37,7 @@ class History:
     ends: Sequence[tuple[int, Phase]]
     configs: Sequence[tuple[int, Config]]
     crashes: int = 0
+    is_over: bool = True
 
     def spans(self) -> Mapping[str, list[tuple[Process, int, Phase]]]:
         """The processes of each job with their ends, in the order of their launch."""
@@ -47,6 +50,11 @@ class History:
 def broken_laws(history: History) -> list[str]:
     """Every law that the history breaks, in words; empty for a good one."""
     return [f"{law.__name__.removeprefix('_')}: {each}" for law in LAWS for each in law(history)]
+
+
+def _everything_comes_to_rest(history: History) -> Iterator[str]:
+    if not history.is_over:
+        yield "something still runs, waits in the outbox, or was never forgotten"
 
 
 def _no_job_is_lost(history: History) -> Iterator[str]:
@@ -84,14 +92,38 @@ def _ends_are_true(history: History) -> Iterator[str]:
             yield f"{name} has failed ({job.message}), its processes say {phases}"
 
 
+def _losses_are_true(history: History) -> Iterator[str]:
+    lost = {
+        (each.job, each.attempt) for each, end in zip(history.processes, history.ends, strict=True) if _is_lost(end)
+    }
+    for attempts in history.attempts.values():
+        for attempt in attempts:
+            if attempt.reason == Phase.LOST.value and (attempt.job, attempt.number) not in lost:
+                yield f"attempt {attempt.number} of {attempt.job} counts as lost, and nothing befell it"
+
+
+def _is_lost(end: tuple[int, Phase]) -> bool:
+    return end[1] is Phase.LOST
+
+
+def _nothing_outruns_its_time_limit(history: History) -> Iterator[str]:
+    if history.crashes:
+        return  # a server that crashes in every turn comes to it late, or never
+    updated = {stored.event.job for stored in history.events if stored.event.kind is EventKind.UPDATED}
+    for name, spans in history.spans().items():
+        limit_ms = history.jobs[name].time_limit_ms + SLACK_MS
+        for process, end_ms, _phase in spans:
+            if end_ms - process.ready_at_ms > limit_ms and name not in updated:
+                yield f"attempt {process.attempt} of {name} ran for {end_ms - process.ready_at_ms} ms"
+
+
 def _attempts_never_overlap(history: History) -> Iterator[str]:
     for name, spans in history.spans().items():
-        for (first, end_ms, _phase), (second, _end, _second_phase) in pairwise(spans):
+        for (first, end_ms, phase), (second, _end, _second_phase) in pairwise(spans):
             if second.launched_at_ms < end_ms:
                 yield f"{name}: attempt {second.attempt} began before attempt {first.attempt} was gone"
-        numbers = [process.attempt for process, _end, _phase in spans]
-        if len(set(numbers)) != len(numbers):
-            yield f"{name}: an attempt was started twice: {numbers}"
+            if second.attempt == first.attempt and phase is not Phase.LOST:  # who left no trace may start again
+                yield f"{name}: attempt {first.attempt} was started twice"
 
 
 def _attempts_have_no_gaps(history: History) -> Iterator[str]:
@@ -138,19 +170,23 @@ def _events_tell_one_story(history: History) -> Iterator[str]:
 
 
 def _equals_start_in_order(history: History) -> Iterator[str]:
-    """Of jobs of one tenant that ask for the same with the same priority, the older one never waits for the younger."""
-    waiting: dict[str, Job] = {}
+    """Of jobs of one tenant that ask for the same with the same priority, the older one never waits for the younger.
+
+    But a plan that takes an option from the older one may give another option to the younger.
+    """
+    waiting: dict[str, tuple[Job, int]] = {}
     updated = {stored.event.job for stored in history.events if stored.event.kind is EventKind.UPDATED}
     for stored in history.events:
         name, kind = stored.event.job, stored.event.kind
         job = history.jobs[name]
         if kind is EventKind.ADMITTED:
             waiting.pop(name, None)
-            for other in waiting.values():
-                if _are_equal(job, other) and other.sequence < job.sequence and not updated & {name, other.id}:
+            for other, since_ms in waiting.values():
+                is_older = _are_equal(job, other) and other.sequence < job.sequence and since_ms < stored.event.at_ms
+                if is_older and not updated & {name, other.id}:
                     yield f"{name} was admitted at {stored.event.at_ms} while {other.id}, its older equal, waited"
         elif kind in (EventKind.SUBMITTED, EventKind.EVICTED, EventKind.REQUEUED):
-            waiting[name] = job
+            waiting[name] = job, stored.event.at_ms
         elif kind in _FINAL or kind is EventKind.STOPPING:
             waiting.pop(name, None)
 
@@ -162,9 +198,12 @@ def _are_equal(one: Job, other: Job) -> bool:
 
 
 LAWS: Final[Sequence[Callable[[History], Iterator[str]]]] = (
+    _everything_comes_to_rest,
     _no_job_is_lost,
     _every_job_ends,
     _ends_are_true,
+    _losses_are_true,
+    _nothing_outruns_its_time_limit,
     _attempts_never_overlap,
     _attempts_have_no_gaps,
     _nothing_starts_above_quota,

@@ -24,7 +24,7 @@ from fairgate_scheduler.service.update import update
 from fairgate_scheduler.service.world import World
 from fairgate_scheduler.testing.builders import ray_job
 from fairgate_scheduler.testing.fake_runner import FakeRunner, Script
-from fairgate_scheduler.testing.faults import Crash, CrashingStore, CrashPoints, FaultyRunner, Unreliability
+from fairgate_scheduler.testing.faults import Broken, Crash, CrashPoints, FaultyRunner, FaultyStore, Unreliability
 from fairgate_scheduler.testing.history import History, broken_laws
 from fairgate_scheduler.testing.memory_store import MemoryStore
 from fairgate_scheduler.testing.sim_clock import SimClock
@@ -52,6 +52,7 @@ class Simulation:
         self.chance = random.Random(-story.seed - 1)
         self.points = CrashPoints(is_crash_due or self._crashes_by_chance)
         self.world = FakeRunner(self.clock, self._script)
+        self.disk = FaultyStore(self.store, self.points, story.unreliability, self.chance)
         self.runner = FaultyRunner(self.world, self.points, story.unreliability, self.chance)
         self.crashes = 0
         self.submitted: dict[str, Job] = {}
@@ -64,7 +65,7 @@ class Simulation:
         actions = self._actions()
         while self.clock.now_ms() < self.began_ms + LONGEST_MS:
             if self.clock.now_ms() > self.began_ms + QUIET_MS:
-                self.points.is_on, self.runner.faults = False, Unreliability()
+                self.points.is_on, self.runner.faults, self.disk.faults = False, Unreliability(), Unreliability()
             while actions and actions[0][0] <= self.clock.now_ms():
                 self._until_done(actions.pop(0)[1])
             self._until_crash(self.scheduler.turn)
@@ -75,7 +76,7 @@ class Simulation:
         return self._history()
 
     def _boot(self) -> None:
-        self.app = App(CrashingStore(self.store, self.points), self.runner, self.clock)
+        self.app = App(self.disk, self.runner, self.clock)
         self.scheduler = Scheduler(self.app, _TIMING)
 
     def _until_crash(self, step: Callable[[], object]) -> bool:
@@ -90,9 +91,11 @@ class Simulation:
         return True
 
     def _until_done(self, action: Action) -> None:
-        """Clients that get no answer ask again."""
-        while not self._until_crash(lambda: action(self.app)):
-            pass
+        """Clients that get no answer, or hear of trouble inside the server, ask again."""
+        is_done = False
+        while not is_done:
+            with suppress(Broken):
+                is_done = self._until_crash(lambda: action(self.app))
 
     def _actions(self) -> list[tuple[int, Action]]:
         story = self.story
@@ -150,7 +153,8 @@ class Simulation:
 
     def _advance(self, action_ms: int | None) -> None:
         due = [action_ms, self.world.next_change_ms()]
-        self._until_crash(lambda: due.append(self.scheduler.next_due_ms(self.clock.now_ms())))
+        with suppress(Broken):
+            self._until_crash(lambda: due.append(self.scheduler.next_due_ms(self.clock.now_ms())))
         now_ms = self.clock.now_ms()
         target_ms = min((at for at in due if at is not None), default=now_ms + 1_000)
         self.clock.move_to(max(target_ms, now_ms) + self.chance.choice((0, 0, 1, 250, 1_500)))
@@ -164,12 +168,13 @@ class Simulation:
     def _check_mirror(self) -> None:
         """The world in memory is what the store says."""
         was_on, self.points.is_on = self.points.is_on, False
+        faults, self.disk.faults = self.disk.faults, Unreliability()
         with self.app.world() as world, self.store.transaction(read_only=True) as transaction:
             stored = World.load(transaction)
             assert world.jobs == stored.jobs, "the jobs in memory are not those in the store"
             assert world.attempts == stored.attempts, "the attempts in memory are not those in the store"
             assert world.version == stored.version, "the configuration in memory is not that in the store"
-        self.points.is_on = was_on
+        self.points.is_on, self.disk.faults = was_on, faults
 
     def _script(self, launch: Launch) -> Script:
         return self.story.scripts[launch.job.id]
@@ -178,6 +183,7 @@ class Simulation:
         return self.story.crash_every > 0 and self.chance.randrange(self.story.crash_every) == 0
 
     def _history(self) -> History:
+        is_over = self._is_over()
         with self.store.transaction(read_only=True) as transaction:
             jobs = {job.id: job for job in transaction.list_jobs(JobQuery(limit=_EVERYTHING))}
             return History(
@@ -190,6 +196,7 @@ class Simulation:
                 ends=[process.end(self.world.grace_ms) for process in self.world.history],
                 configs=self.configs,
                 crashes=self.crashes,
+                is_over=is_over,
             )
 
 

@@ -74,7 +74,7 @@ def make_story(seed: int) -> Story:
     chance = random.Random(seed)
     config = _config(chance)
     leaves = [tenant for tenant in config.tenants if config.is_leaf(tenant)]
-    submits = tuple(_submit(chance, number, leaves) for number in range(chance.randint(5, 12)))
+    submits = tuple(_submit(chance, number, leaves) for number in range(chance.randint(8, 20)))
     configs = [(0, config)]
     if chance.random() < 0.3:
         configs.append((chance.randrange(20_000, 300_000), _changed(chance, config)))
@@ -83,8 +83,8 @@ def make_story(seed: int) -> Story:
         tuple(configs),
         submits,
         _troubles(chance, submits),
-        Unreliability(*(chance.choice((0, 0, 5, 20)) for _ in range(4))),
-        chance.choice((0, 40, 150, 400)),
+        Unreliability(*(chance.choice((0, 0, 5, 20)) for _ in range(5))),
+        chance.choice((0, 10, 25, 60)),
     )
 
 
@@ -100,45 +100,44 @@ def _config(chance: random.Random) -> Config:
     flavors["cpu"] = Flavor("cpu", default_for_cpu_pods=True)
     tenants = [Tenant("org")]
     for name in ("a", "b", "c")[: chance.choice((2, 2, 3))]:
-        quota = {H100: Quota(chance.randint(1, 3)), A100: Quota(chance.randint(0, 2))}
+        quota = {H100: Quota(chance.randint(0, 2)), A100: Quota(chance.randint(0, 1))}
         tenants.append(Tenant(name, parent="org", quota=quota))
-    spare = {H100: Quota(2), A100: Quota(2)}
-    tenants[0] = replace(tenants[0], quota=spare)  # so that every job fits somewhere, whatever is cut
+    tenants[0] = replace(tenants[0], quota={H100: Quota(2), A100: Quota(2)})  # every job fits, whatever is cut
     return Config(flavors, {each.id: each for each in tenants}, policy)
 
 
 def _changed(chance: random.Random, config: Config) -> Config:
     leaf = chance.choice([tenant for tenant in config.tenants.values() if tenant.parent])
-    quota = {row: replace(each, nominal=chance.randint(0, 3)) for row, each in leaf.quota.items()}
+    quota = {row: replace(each, nominal=chance.randint(0, 2)) for row, each in leaf.quota.items()}
     return replace(config, tenants={**config.tenants, leaf.id: replace(leaf, quota=quota)})
 
 
 def _submit(chance: random.Random, number: int, leaves: list[str]) -> Submit:
     script = Script(
         start_ms=chance.choice((0, 500, 1_000, 20_000)),
-        run_ms=chance.choice((0, 1_000, 10_000, 60_000, 200_000)),
-        exit_code=chance.choice((0, 0, 0, 0, 0, 3)),
+        run_ms=chance.choice((0, 1_000, 20_000, 60_000, 60_000, 200_000)),
+        exit_code=3 if chance.random() < 0.1 else 0,
         stop_ms=chance.choice((0, 0, 2_000, 60_000)),
     )
     gpus, workers = chance.choice(((1, 1), (1, 1), (1, 2), (2, 1)))
     return Submit(
-        at_ms=chance.choice((0, 0, chance.randrange(1, 200_000))),
+        at_ms=chance.choice((0, chance.randrange(1, 60_000), chance.randrange(1, 200_000))),
         tenant=chance.choice(leaves),
         name=f"j{number}",
         gpus=gpus,
         workers=workers,
         flavors=chance.choice((("h100",), ("h100",), ("h100", "a100"), ("a100", "h100"))),
         script=script,
-        priority=chance.choice((0, 0, 0, 10)),
+        priority=chance.choice((0, 0, 10)),
         preemptible=chance.random() < 0.8,
         fallback_after_ms=chance.choice((0, 0, 20_000)),
-        time_limit_ms=chance.choice((3_600_000, 3_600_000, 3_600_000, 30_000)),
+        time_limit_ms=30_000 if chance.random() < 0.1 else 3_600_000,
     )
 
 
 def _troubles(chance: random.Random, submits: tuple[Submit, ...]) -> tuple[Trouble, ...]:
     troubles = []
-    for _ in range(chance.choice((0, 1, 3))):
+    for _ in range(chance.choice((0, 2, 6))):
         victim = chance.choice(submits)
         kind = chance.choice(("cancel", "priority", "time_limit", "kill", "kill", "vanish", "vanish"))
         value = {"priority": chance.choice((-5, 20)), "time_limit": chance.choice((20_000, 600_000))}.get(kind, 0)
