@@ -21,6 +21,30 @@ def register(app: typer.Typer) -> None:
 
 
 @commands.command()
+def up(
+    state_dir: Annotated[
+        Path | None,
+        typer.Option(envvar="FAIRGATE_STATE_DIR", help="Where everything is kept (default: ~/.fairgate)."),
+    ] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", "-c", help="A configuration to put in force at the start.")
+    ] = None,
+    listen: Annotated[
+        str, typer.Option(help="unix:PATH or HOST:PORT on loopback (default: a socket in the state directory).")
+    ] = "",
+    job_dir: Annotated[Path, typer.Option(help="What relative paths in runtimeEnvYAML count from.")] = Path(),
+    grace_period: Annotated[str, typer.Option(help="Time between an eviction's notice and the kill.")] = "30s",
+) -> None:
+    """Run the service on this machine: SQLite and local Ray, no Kubernetes."""
+    try:
+        grace_ms = parse_duration(grace_period)
+    except ValueError as error:
+        raise typer.BadParameter(f"{error}; write for example 30s or 2m", param_hint="--grace-period") from None
+    folder = (state_dir or Path.home() / ".fairgate").expanduser().absolute()
+    raise typer.Exit(running.run(Settings(folder, listen, job_dir.absolute(), grace_ms), config))
+
+
+@commands.command()
 def simulate(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Scenario files.")],
     as_json: AsJson = False,
@@ -39,25 +63,3 @@ def demo(
 ) -> None:
     """See fair sharing at work on this machine: real Ray jobs, preempted, resumed and moved to other accelerators."""
     raise typer.Exit(demonstrating.run(as_json, tutorial))
-
-
-@commands.command()
-def up(
-    state_dir: Annotated[
-        Path | None,
-        typer.Option(envvar="FAIRGATE_STATE_DIR", help="Where everything is kept.  [default: ~/.fairgate]"),
-    ] = None,
-    config: Annotated[Path | None, typer.Option(help="A configuration to put in force at the start.")] = None,
-    listen: Annotated[
-        str, typer.Option(help="unix:PATH or HOST:PORT on loopback.  [default: a socket in the state directory]")
-    ] = "",
-    job_dir: Annotated[Path, typer.Option(help="What relative paths in runtimeEnvYAML count from.")] = Path(),
-    grace_period: Annotated[str, typer.Option(help="Time between an eviction's notice and the kill.")] = "30s",
-) -> None:
-    """Run the service on this machine: SQLite and local Ray, no Kubernetes."""
-    try:
-        grace_ms = parse_duration(grace_period)
-    except ValueError as error:
-        raise typer.BadParameter(f"{error}; write for example 30s or 2m", param_hint="--grace-period") from None
-    folder = (state_dir or Path.home() / ".fairgate").expanduser().absolute()
-    raise typer.Exit(running.run(Settings(folder, listen, job_dir.absolute(), grace_ms), config))
