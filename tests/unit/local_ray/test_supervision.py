@@ -200,6 +200,16 @@ def test_without_ray_there_is_no_driver(machine, tmp_path, ray, phase, message):
     assert machine.count_starts(launch) == 0
 
 
+def test_of_an_ended_attempt_its_record_stays_and_not_its_code(machine, tmp_path):
+    (tmp_path / "code").mkdir()
+    launch = machine.start("pwd; touch $TMPDIR/x", runtimeEnvYAML="working_dir: code")
+    machine.wait_for(launch, Phase.SUCCEEDED)
+    directory = machine.directory(launch)
+    assert machine.log(launch) == f"{directory.scratch}/work\n"
+    names = ["attempt.log", "exit.json", "launch.json", "lock", "ready.json", "started.json"]
+    assert sorted(path.name for path in directory.path.iterdir()) == names
+
+
 def test_a_second_supervisor_does_nothing(machine):
     launch = machine.start("echo ready; sleep 60")
     machine.wait_for_log(launch, "ready")

@@ -71,6 +71,11 @@ class AttemptDir:
         return self.path / "attempt.log"
 
     @property
+    def scratch(self) -> Path:
+        """The attempt's copy of the code and its Python environment; gone when the attempt is."""
+        return self.path / "scratch"
+
+    @property
     def notice(self) -> Path:
         """Exists from the moment that the driver is told to end."""
         return self.path / "notice"

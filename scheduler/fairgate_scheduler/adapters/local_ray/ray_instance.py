@@ -44,7 +44,7 @@ def prepare_python(plan: Plan, directory: AttemptDir, place: Workplace, children
     """
     if not plan.runtime_env.pip:
         return Path(plan.python)
-    python = prepare.make_python(Path(plan.temp_dir) / "venv")
+    python = prepare.make_python(directory.scratch / "venv")
     arguments = prepare.pip_command(python, plan.python, plan.runtime_env.pip, place.cwd)
     try:
         children.run(Command(arguments, plan.driver_env, place.cwd), _PIP_TIMEOUT_S)
@@ -62,7 +62,7 @@ def start_ray(plan: Plan, directory: AttemptDir, python: Path, place: Workplace,
         StopRequested: meanwhile the attempt is to end.
     """
     temp_dir, output = Path(plan.temp_dir), directory.path / "ray-start.log"
-    token = directory.path / "ray-token"
+    token = directory.scratch / "ray-token"
     token.touch(mode=0o600)
     token.write_text(secrets.token_hex(32))
     common = {**_QUIET, "RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token)}

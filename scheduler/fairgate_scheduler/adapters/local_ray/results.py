@@ -35,7 +35,8 @@ def end_attempt(directory: AttemptDir, temp_dir: Path, result: Result, session: 
     left = processes.end_all(directory.mark, session)
     if left:
         return left
-    shutil.rmtree(temp_dir, ignore_errors=True)
+    for folder in (temp_dir, directory.scratch):
+        shutil.rmtree(folder, ignore_errors=True)
     ready = layout.read_json(directory.ready)
     layout.write_json(
         directory.exit,

@@ -81,7 +81,7 @@ class _Attempt:
         temp_dir = Path(plan.temp_dir)
         _make_private(temp_dir)
         (temp_dir / "tmp").mkdir()
-        place = make_workplace(plan.runtime_env, self.directory.path)
+        place = make_workplace(plan.runtime_env, self.directory.scratch)
         python = prepare_python(plan, self.directory, place, self.children)
         env = dict(plan.driver_env)
         if plan.resources is not None:
