@@ -56,7 +56,7 @@ def parse_quantity(text: object, resource: str) -> Amount:
         QuantityError: not a Kubernetes quantity, or a fraction of an accelerator device.
     """
     match = None if isinstance(text, bool) else _QUANTITY.fullmatch(str(text).strip())
-    suffix = (match[4] or "") if match else None
+    suffix: str = (match[4] or "") if match else ""
     if match is None or suffix not in _SUFFIXES:
         raise QuantityError(f"{text!r} is not a Kubernetes quantity; write a number such as 2, 500m, 1.5 or 16Gi")
     exact = Fraction(match[2]) * (Fraction(10) ** int(match[3]) if match[3] else _SUFFIXES[suffix])

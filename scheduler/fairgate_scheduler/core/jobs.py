@@ -50,7 +50,7 @@ class JobState(StrEnum):
     RUNNING = "RUNNING"
     """Its attempt runs."""
     STOPPING = "STOPPING"
-    """Cancelled or over its time limit; the attempt still holds its reservation. ``Job.outcome`` says what it will be."""
+    """Cancelled or over its time limit; its attempt still holds the reservation. ``Job.outcome``: what it will be."""
     SUCCEEDED = "SUCCEEDED"
     FAILED = "FAILED"
     CANCELLED = "CANCELLED"
@@ -90,8 +90,8 @@ TRANSITIONS: Final[Mapping[JobState, frozenset[JobState]]] = MappingProxyType(
 class Job:
     """Our record of a tenant's request: what the scheduler needs to know of it. Instants and durations in milliseconds.
 
-    ``sequence`` breaks ties of ``submitted_at_ms`` (the order of the submits). ``done_ms`` is the work, at speed 1, that
-    a checkpoint keeps. ``pending_since_ms`` is when it last became pending. ``backoff`` maps an option's index to the
+    ``sequence`` breaks ties of ``submitted_at_ms`` (the order of the submits). ``done_ms`` is the work, at speed 1,
+    that a checkpoint keeps. ``pending_since_ms`` is when it last became pending. ``backoff`` maps an option's index to the
     instant before which it is not tried again. ``version`` grows with each change of the record.
     """
 

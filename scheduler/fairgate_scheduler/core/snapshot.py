@@ -81,7 +81,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """One row that an option asks for and does not get. ``holders``: tenant id → what its running jobs use of the row."""
+    """One row that an option asks for and does not get. ``holders``: tenant id → what its running jobs use of it."""
 
     row: Row
     need: Amount
