@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fairgate_scheduler.adapters.local_ray.plan import Settings as RaySettings
-from fairgate_scheduler.adapters.local_ray.runner import LocalRayRunner
+from fairgate_scheduler.adapters.local_ray.planning import make_plan
+from fairgate_scheduler.adapters.local_ray.runner import LocalRayRunner, Planner
 from fairgate_scheduler.adapters.sql import SqlStore
 from fairgate_scheduler.entrypoints.grpc.server import GrpcServer, build
 from fairgate_scheduler.entrypoints.loop import Loop, SystemClock
@@ -31,10 +32,11 @@ class Running:
 
 
 @contextmanager
-def serve(settings: Settings, config_source: str | None = None) -> Iterator[Running]:
+def serve(settings: Settings, config_source: str | None = None, planner: Planner = make_plan) -> Iterator[Running]:
     """Run a server for as long as the block lasts. Jobs that run go on when it ends, and are found again later.
 
-    ``config_source``: a configuration to put in force before the first call is answered.
+    ``config_source``: a configuration to put in force before the first call is answered. ``planner``: what attempts
+    are to do, if not what their manifests say.
 
     Raises:
         StartError: another server uses the state directory, or it can not be used.
@@ -47,7 +49,7 @@ def serve(settings: Settings, config_source: str | None = None) -> Iterator[Runn
         store = SqlStore.open(str(settings.database))
         stack.callback(store.close)
         clock = SystemClock()
-        app = App(store, _runner(settings), clock)
+        app = App(store, _runner(settings, planner), clock)
         if config_source is not None:
             apply_config(app, config_source, by="fairgate up", comment="given at the start")
         server: GrpcServer = build(app, settings)
@@ -59,9 +61,9 @@ def serve(settings: Settings, config_source: str | None = None) -> Iterator[Runn
         yield Running(app, server.address)
 
 
-def _runner(settings: Settings) -> LocalRayRunner:
+def _runner(settings: Settings, planner: Planner) -> LocalRayRunner:
     grace_s = settings.grace_ms / 1000
-    return LocalRayRunner(RaySettings(settings.state_dir, settings.job_dir.resolve(), grace_s))
+    return LocalRayRunner(RaySettings(settings.state_dir, settings.job_dir.resolve(), grace_s), planner)
 
 
 @contextmanager

@@ -9,6 +9,8 @@ from types import FrameType
 
 import typer
 
+from fairgate_scheduler.adapters.local_ray.planning import make_plan
+from fairgate_scheduler.adapters.local_ray.runner import Planner
 from fairgate_scheduler.entrypoints.bootstrap import StartError, serve
 from fairgate_scheduler.entrypoints.grpc.auth import TokenFileError
 from fairgate_scheduler.entrypoints.grpc.server import AddressError
@@ -17,7 +19,7 @@ from fairgate_scheduler.ports import StoreError
 from fairgate_scheduler.service.errors import FairgateError
 
 
-def run(settings: Settings, config: Path | None) -> int:
+def run(settings: Settings, config: Path | None, planner: Planner = make_plan) -> int:
     """Serve until SIGINT or SIGTERM. 0: stopped as told; 1: it could not start; 2: the configuration is refused."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     stopping = threading.Event()
@@ -29,7 +31,11 @@ def run(settings: Settings, config: Path | None) -> int:
         signal.signal(number, stop)
     try:
         source = None if config is None else config.read_text(encoding="utf-8")
-        with serve(settings, source) as running:
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        return _refuse(f"{config} can not be read: {why}; name a configuration file with --config", 2)
+    try:
+        with serve(settings, source, planner) as running:
             typer.echo(f"Fairgate serves on {running.address}")
             typer.echo(f"State and token: {settings.state_dir}. Stop with Ctrl-C; running jobs go on.")
             stopping.wait()
@@ -38,8 +44,6 @@ def run(settings: Settings, config: Path | None) -> int:
         return _refuse(str(error), 1)
     except FairgateError as error:
         return _refuse(f"{config}: {error}", 2)
-    except (OSError, UnicodeDecodeError) as error:
-        return _refuse(f"{config}: can not be read: {error}", 2)
     return 0
 
 
