@@ -231,6 +231,7 @@ class Client:
         limit = None if time_limit is None else parse_duration(time_limit, "time_limit")
         if priority is None and limit is None:
             raise InvalidArgument([Violation("", "nothing to change", "name a priority or a time limit")])
+        _check_priority(priority)
         patience_s = 0.0 if etag else self._patience_s  # made twice it would be refused for the etag of its own doing
         return self._try(lambda left_s: self._wire.update_job(name, (priority, limit, etag), self, left_s), patience_s)
 
@@ -298,6 +299,13 @@ def job_name(name: str) -> str:
     raise InvalidArgument([Violation("name", f"{name!r} does not name a job", remedy)])
 
 
+def _check_priority(priority: int | str | None) -> None:
+    if isinstance(priority, int) and not -(2**31) <= priority < 2**31:
+        raise InvalidArgument(
+            [Violation("job.priority", f"{priority} does not fit 32 bits", "choose a smaller number")]
+        )
+
+
 def _parent(tenant: str | None) -> str:
     tenant_id = "-" if tenant is None else tenant.removeprefix("tenants/")
     if not tenant_id or "/" in tenant_id:
@@ -316,6 +324,7 @@ def _to_request(submission: Submission) -> JobRequest:
         remedy = f"name one, annotate the manifest with {_manifests.TENANT}, or set {_config.TENANT}"
         raise InvalidArgument([Violation("tenant", "no tenant is named", remedy)])
     limit, after = submission.time_limit, submission.fallback_after
+    _check_priority(submission.priority)
     return JobRequest(
         tenant=_parent(tenant).removeprefix("tenants/"),
         manifest=manifest,

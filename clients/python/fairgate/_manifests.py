@@ -21,6 +21,8 @@ def manifest_text(manifest: str | Mapping[str, Any] | Path) -> str:
         InvalidArgument: the file can not be read, or the mapping holds what JSON has no word for.
     """
     if isinstance(manifest, str):
+        if "\n" not in manifest and manifest.endswith((".yaml", ".yml", ".json")):
+            raise _refuse(f"{manifest!r} is text, not a manifest", "pass pathlib.Path(...) to name a file")
         return manifest
     try:
         if isinstance(manifest, Path):

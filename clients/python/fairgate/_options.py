@@ -74,7 +74,9 @@ class _Reader:
             (_MAPS, self._texts),
         )
         for names, read in readers:
-            for name in names.keys() & fields.keys():
+            for name in (name for name in fields if name in names):
+                if names[name] in values:
+                    self._wrong(f"{path}.{name}", "is there twice, in two spellings", "leave one out")
                 values[names[name]] = read(fields[name], f"{path}.{name}")
         return GroupChange(**values)
 

@@ -228,6 +228,28 @@ def test_a_file_that_is_not_there(client):
         client.submit(Path("none.yaml"), tenant="a")
 
 
+@pytest.mark.parametrize(
+    ("fields", "error"),
+    [
+        ({"priority": 2**31}, "job.priority: 2147483648 does not fit 32 bits"),
+        ({"labels": {"a": 1}}, "a value can not be sent"),
+        ({"job_id": "\ud800"}, "a value can not be sent"),
+        ({"options": [{"flavor": "h100", "groups": {"gpu": {"replicas": 10**9}}}]}, "is not a count"),
+        ({"options": {"flavor": "h100"}}, "job.options: not a list"),
+    ],
+)
+def test_what_can_not_be_sent_is_refused_here(client, manifest, fields, error):
+    with pytest.raises(fairgate.InvalidArgument, match=error):
+        client.submit(manifest("train"), tenant="a", **fields)
+    with pytest.raises(fairgate.InvalidArgument, match="a value can not be sent"):
+        next(client.watch(after_sequence=2**70))
+
+
+def test_the_name_of_a_file_is_no_manifest(client):
+    with pytest.raises(fairgate.InvalidArgument, match=r"pass pathlib.Path"):
+        client.submit("jobs/rayjob.yaml", tenant="a")
+
+
 def test_a_handle_without_a_client_says_so():
     job = fairgate.Job("tenants/a/jobs/x", "a", JobState.PENDING, create_time=datetime.now(UTC))
     with pytest.raises(ValueError, match="not a handle"):

@@ -93,6 +93,7 @@ def test_all_that_is_wrong_with_options_is_said_at_once():
                 {"flavour": "h100"},
                 {"flavor": "v5e", "speed": "-1", "groups": {"w": {"replicas": "two", "env": {"A": True}, "cpus": 1}}},
                 "v5e",
+                {"flavor": "a", "groups": {"w": {"minReplicas": 1, "min_replicas": 2}}},
             ],
             "job.options",
         )
@@ -105,6 +106,7 @@ def test_all_that_is_wrong_with_options_is_said_at_once():
         "job.options[1].groups.w.env.A: True where a text belongs; write it in quotes",
         "job.options[2]: 'v5e' where a mapping belongs; write name: value",
         "job.options[2].flavor: is missing; name the flavor of the workers",
+        "job.options[3].groups.w.min_replicas: is there twice, in two spellings; leave one out",
     ]
 
 

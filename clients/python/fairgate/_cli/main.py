@@ -37,7 +37,7 @@ class Commands(TyperGroup):
             raise typer.Exit(report(session, error)) from None
         except KeyboardInterrupt:
             raise typer.Exit(ExitCode.INTERRUPTED) from None
-        except (OSError, RuntimeError, ValueError, TypeError, LookupError, AttributeError, AssertionError) as error:
+        except Exception as error:
             if isinstance(error, BrokenPipeError) or _is_of_the_command_line(error):
                 raise
             session = ctx.obj or session

@@ -4,6 +4,7 @@ Each unary call is made once, within ``timeout_s`` seconds; who retries is the c
 """
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final, TypeVar
@@ -44,6 +45,16 @@ class WatchItem:
     job: Job | None
 
 
+@contextmanager
+def sendable() -> Iterator[None]:
+    """Where a request is put together. Raises InvalidArgument for values that the wire has no room for."""
+    try:
+        yield
+    except (TypeError, ValueError, OverflowError) as error:
+        remedy = "check the types and sizes of what was given"
+        raise InvalidArgument([Violation("", f"a value can not be sent: {error}", remedy)]) from None
+
+
 class Wire:
     """One channel to the service; it may be used from any thread."""
 
@@ -62,15 +73,18 @@ class Wire:
 
     def submit_job(self, request: JobRequest, client: JobActions, timeout_s: float) -> Job:
         """Submit one job."""
-        return decode.job(self._call(self._jobs.SubmitJob, submit_request(request), timeout_s), client)
+        with sendable():
+            message = submit_request(request)
+        return decode.job(self._call(self._jobs.SubmitJob, message, timeout_s), client)
 
     def submit_jobs(
         self, requests: Sequence[JobRequest], client: JobActions, timeout_s: float
     ) -> list[Job | FairgateError]:
         """Submit many jobs in one call; what became of each, in their order."""
-        message = job_service_pb2.SubmitJobsRequest(
-            parent="tenants/-", requests=[submit_request(each) for each in requests]
-        )
+        with sendable():
+            message = job_service_pb2.SubmitJobsRequest(
+                parent="tenants/-", requests=[submit_request(each) for each in requests]
+            )
         answer = self._call(self._jobs.SubmitJobs, message, timeout_s)
         return [
             decode.job(result.job, client) if result.HasField("job") else from_status(result.error)
@@ -79,15 +93,18 @@ class Wire:
 
     def get_job(self, name: str, client: JobActions, timeout_s: float) -> Job:
         """One job with its manifest and its attempts."""
-        return decode.job(self._call(self._jobs.GetJob, job_service_pb2.GetJobRequest(name=name), timeout_s), client)
+        with sendable():
+            message = job_service_pb2.GetJobRequest(name=name)
+        return decode.job(self._call(self._jobs.GetJob, message, timeout_s), client)
 
     def list_jobs(
         self, parent: str, filter_text: str, page: tuple[int, str], client: JobActions, timeout_s: float
     ) -> tuple[list[Job], str]:
         """A page (its size, its token) of jobs, and the token of the next."""
-        message = job_service_pb2.ListJobsRequest(
-            parent=parent, filter=filter_text, page_size=page[0], page_token=page[1]
-        )
+        with sendable():
+            message = job_service_pb2.ListJobsRequest(
+                parent=parent, filter=filter_text, page_size=page[0], page_token=page[1]
+            )
         answer = self._call(self._jobs.ListJobs, message, timeout_s)
         return [decode.job(each, client) for each in answer.jobs], answer.next_page_token
 
@@ -95,7 +112,8 @@ class Wire:
         self, parent: str, job: str, after_sequence: int | None, client: JobActions, timeout_s: float
     ) -> Iterator[WatchItem]:
         """What happens to jobs, until the time is over."""
-        message = job_service_pb2.WatchJobsRequest(parent=parent, job=job, after_sequence=after_sequence)
+        with sendable():
+            message = job_service_pb2.WatchJobsRequest(parent=parent, job=job, after_sequence=after_sequence)
         for answer in self._stream(self._jobs.WatchJobs, message, timeout_s):
             yield WatchItem(
                 answer.sequence,
@@ -105,24 +123,29 @@ class Wire:
 
     def stream_logs(self, name: str, attempt: int, offset: int, follow: bool, timeout_s: float) -> Iterator[LogChunk]:
         """A job's output, until the time is over."""
-        message = job_service_pb2.StreamJobLogsRequest(name=name, attempt=attempt, offset=offset, follow=follow)
+        with sendable():
+            message = job_service_pb2.StreamJobLogsRequest(name=name, attempt=attempt, offset=offset, follow=follow)
         for answer in self._stream(self._jobs.StreamJobLogs, message, timeout_s):
             yield decode.log_chunk(answer)
 
     def cancel_job(self, name: str, reason: str, client: JobActions, timeout_s: float) -> Job:
         """End a job."""
-        message = job_service_pb2.CancelJobRequest(name=name, reason=reason)
+        with sendable():
+            message = job_service_pb2.CancelJobRequest(name=name, reason=reason)
         return decode.job(self._call(self._jobs.CancelJob, message, timeout_s), client)
 
     def update_job(
         self, name: str, change: tuple[int | None, timedelta | None, str], client: JobActions, timeout_s: float
     ) -> Job:
         """Change a job: its priority, its time limit (``None``: as it is), if it still has this etag ("": any)."""
-        return decode.job(self._call(self._jobs.UpdateJob, update_request(name, *change), timeout_s), client)
+        with sendable():
+            message = update_request(name, *change)
+        return decode.job(self._call(self._jobs.UpdateJob, message, timeout_s), client)
 
     def explain_job(self, name: str, client: JobActions, timeout_s: float) -> Explanation:
         """Why a job does not run."""
-        message = job_service_pb2.ExplainJobRequest(name=name)
+        with sendable():
+            message = job_service_pb2.ExplainJobRequest(name=name)
         return decode.explanation(self._call(self._jobs.ExplainJob, message, timeout_s), client)
 
     def get_config(self, timeout_s: float) -> Config:
@@ -131,23 +154,29 @@ class Wire:
 
     def apply_config(self, source: str, etag: str, comment: str, dry_run: bool, timeout_s: float) -> ConfigChange:
         """Make a new version of the configuration."""
-        message = quota_service_pb2.ApplyConfigRequest(source=source, etag=etag, comment=comment, validate_only=dry_run)
+        with sendable():
+            message = quota_service_pb2.ApplyConfigRequest(
+                source=source, etag=etag, comment=comment, validate_only=dry_run
+            )
         return decode_quotas.config_change(self._call(self._quotas.ApplyConfig, message, timeout_s))
 
     def list_tenants(self, page: tuple[int, str], timeout_s: float) -> tuple[list[Tenant], str]:
         """A page of tenants."""
-        message = quota_service_pb2.ListTenantsRequest(page_size=page[0], page_token=page[1])
+        with sendable():
+            message = quota_service_pb2.ListTenantsRequest(page_size=page[0], page_token=page[1])
         answer = self._call(self._quotas.ListTenants, message, timeout_s)
         return [decode_quotas.tenant(each) for each in answer.tenants], answer.next_page_token
 
     def get_usage(self, tenant: str, timeout_s: float) -> TenantUsage:
         """What a tenant uses."""
-        message = quota_service_pb2.GetTenantUsageRequest(tenant=tenant)
+        with sendable():
+            message = quota_service_pb2.GetTenantUsageRequest(tenant=tenant)
         return decode_quotas.usage(self._call(self._quotas.GetTenantUsage, message, timeout_s))
 
     def list_flavors(self, page: tuple[int, str], timeout_s: float) -> tuple[list[Flavor], str]:
         """A page of flavors."""
-        message = quota_service_pb2.ListFlavorsRequest(page_size=page[0], page_token=page[1])
+        with sendable():
+            message = quota_service_pb2.ListFlavorsRequest(page_size=page[0], page_token=page[1])
         answer = self._call(self._quotas.ListFlavors, message, timeout_s)
         return [decode_quotas.flavor(each) for each in answer.flavors], answer.next_page_token
 

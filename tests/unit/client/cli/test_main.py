@@ -62,7 +62,7 @@ def test_help_without_the_server(without_server):
 
 
 def test_the_servers_commands_join_by_their_entry_point():
-    assert {"simulate", "demo"} <= set(plugins.load())
+    assert {"up", "simulate", "demo"} <= set(plugins.load())
 
 
 def test_simulate(tmp_path):
@@ -92,6 +92,12 @@ def test_completion_can_be_printed():
         [sys.executable, "-m", "fairgate", "--show-completion", "bash"], capture_output=True, text=True, check=False
     )
     assert "_FAIRGATE_COMPLETE" in result.stdout
+
+
+def test_up_checks_its_options():
+    result = CliRunner().invoke(app, ["up", "--grace-period", "soon"])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "'soon' is not a duration" in result.stderr
 
 
 def test_version():
