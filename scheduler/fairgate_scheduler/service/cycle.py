@@ -19,6 +19,8 @@ from fairgate_scheduler.service.observe import Observer, expire
 _logger = logging.getLogger(__name__)
 RETRY_MS: Final = 1_000
 """When a step that failed is tried again."""
+PAUSE_MS: Final = 20
+"""The least time between two turns, unless something is committed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +80,20 @@ class Scheduler:
         self._planned, self._plan_due_ms = mark, due_ms
 
     def next_due_ms(self, now_ms: int) -> int | None:
-        """When the next turn is needed if nothing is committed meanwhile; ``None``: not before something is."""
-        with self._app.world() as world:
-            due = [world.next_due_ms(now_ms), self._observer.next_due_ms(), self._courier.next_due_ms()]
-            if world.attempts:
-                due.append(now_ms + self._timing.poll_ms)
+        """When the next turn is needed if nothing is committed meanwhile; ``None``: not before something is.
+
+        Never at once: what is due and could not be done would keep the machine busy. No error gets out of it.
+        """
+        due = [self._observer.next_due_ms(), self._courier.next_due_ms()]
         if self._has_failed:
             due.append(now_ms + RETRY_MS)
-        return min((at for at in due if at is not None), default=None)
+        try:
+            with self._app.world() as world:
+                due.append(world.next_due_ms(now_ms))
+                if world.attempts:
+                    due.append(now_ms + self._timing.poll_ms)
+        except Exception:
+            _logger.exception("what is due next can not be told; looking again in %s ms", RETRY_MS)
+            due.append(now_ms + RETRY_MS)
+        next_ms = min((at for at in due if at is not None), default=None)
+        return None if next_ms is None else max(next_ms, now_ms + PAUSE_MS)

@@ -153,8 +153,7 @@ class Simulation:
 
     def _advance(self, action_ms: int | None) -> None:
         due = [action_ms, self.world.next_change_ms()]
-        with suppress(Broken):
-            self._until_crash(lambda: due.append(self.scheduler.next_due_ms(self.clock.now_ms())))
+        self._until_crash(lambda: due.append(self.scheduler.next_due_ms(self.clock.now_ms())))
         now_ms = self.clock.now_ms()
         target_ms = min((at for at in due if at is not None), default=now_ms + 1_000)
         self.clock.move_to(max(target_ms, now_ms) + self.chance.choice((0, 0, 1, 250, 1_500)))
