@@ -107,7 +107,7 @@ def _show(session: Session, change: ConfigChange) -> None:
         session.out.print("nothing changes", markup=False)
         return
     for line in change.changes:
-        style = {"+": "green", "-": "red"}.get(line[:1], "")
+        style = {"+": "green", "-": "red", "~": "yellow"}.get(line[:1], "")
         session.out.print(line, markup=False, style=style if session.out.is_terminal else None)
     groups = (
         ("evicted", change.evictions, len(change.evictions)),
