@@ -196,6 +196,9 @@ class LogChunk:
 class Runner(Protocol):
     """Where attempts run. Every order may come twice, also after a crash of either side, and counts once."""
 
+    def check(self, manifest: Mapping[str, Any]) -> Sequence[str]:
+        """Everything in a valid RayJob that can not run here, as sentences ``FIELD: what is wrong; the remedy``."""
+
     def launch(self, launch: Launch) -> None:
         """Start an attempt unless it was started before, by whomever. Returns before it is ready."""
 

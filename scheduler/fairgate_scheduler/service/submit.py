@@ -1,6 +1,7 @@
 """Take a job: checked against the configuration in force, written with its event and request id in one transaction."""
 
 import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
@@ -10,7 +11,7 @@ from fairgate_scheduler.core.admissible import RefusalCode, SubmitRefused, check
 from fairgate_scheduler.core.jobs import JobState
 from fairgate_scheduler.core.manifests.rayjob import MAX_NAME
 from fairgate_scheduler.core.tenancy import Config
-from fairgate_scheduler.ports import ConfigVersion, RequestRecord, Transaction
+from fairgate_scheduler.ports import ConfigVersion, RequestRecord, Runner, Transaction
 from fairgate_scheduler.service.app import App, Writing
 from fairgate_scheduler.service.errors import (
     AlreadyExists,
@@ -72,7 +73,7 @@ def submit_many(app: App, requests: Sequence[SubmitRequest]) -> list[JobView | F
 def _try_to_take(app: App, requests: Sequence[SubmitRequest]) -> "list[JobView | FairgateError | str] | None":
     """The answers; ``None``, and nothing done, if the configuration is not the one that was checked against."""
     version, now_ms = app.config_version(), app.clock.now_ms()
-    candidates = [_consider(request, version, now_ms) for request in requests]
+    candidates = [_consider(app.runner, request, version, now_ms) for request in requests]
     with app.write() as writing:
         stored = writing.transaction.get_config()
         if (stored.etag if stored else None) != (version.etag if version else None):
@@ -89,7 +90,7 @@ class _Candidate:
     outcome: Prepared | FairgateError
 
 
-def _consider(request: SubmitRequest, version: ConfigVersion | None, now_ms: int) -> _Candidate:
+def _consider(runner: Runner, request: SubmitRequest, version: ConfigVersion | None, now_ms: int) -> _Candidate:
     outcome: Prepared | FairgateError
     try:
         if version is None:
@@ -100,9 +101,21 @@ def _consider(request: SubmitRequest, version: ConfigVersion | None, now_ms: int
             )
         _check(version.config, request.tenant, _LOWEST, {})
         outcome = prepare(request, version.config, now_ms)
+        _check_runs_here(runner, outcome)
     except FairgateError as error:
         outcome = error
     return _Candidate(request, digest_of(request), outcome)
+
+
+def _check_runs_here(runner: Runner, prepared: Prepared) -> None:
+    """Refuse now what the runner would fail at later."""
+    violations = []
+    for problem in runner.check(json.loads(prepared.submission.manifest)):
+        field, _, rest = problem.partition(": ")
+        message, _, remedy = rest.partition("; ")
+        violations.append(Violation(f"manifest.{field}", message, remedy))
+    if violations:
+        raise InvalidArgument(violations)
 
 
 def _answer(writing: Writing, version: ConfigVersion | None, candidate: _Candidate) -> JobView | FairgateError | str:

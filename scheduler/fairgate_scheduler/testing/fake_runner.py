@@ -5,7 +5,7 @@ It survives the crash of whoever uses it, as processes survive their server, and
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import Demand
 from fairgate_scheduler.core.lifecycle import Observation, Phase
@@ -63,6 +63,12 @@ class FakeRunner:
     script: Callable[[Launch], Script] = field(default=lambda _launch: Script())
     grace_ms: int = 10_000
     history: list[Process] = field(default_factory=list)
+
+    def check(self, manifest: Mapping[str, Any]) -> list[str]:
+        """Here runs everything but what says that it can not: an entrypoint that begins with ``impossible``."""
+        if str(manifest["spec"]["entrypoint"]).startswith("impossible"):
+            return ["spec.entrypoint: it says so itself; write another one"]
+        return []
 
     def launch(self, launch: Launch) -> None:
         """Start it, unless there is a trace of it. A forgotten attempt has none, as with real processes."""

@@ -1,10 +1,10 @@
 """Faults for simulations: a server that crashes between any two calls, and a runner that fails and answers late."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from fairgate_scheduler.core.lifecycle import Observation
 from fairgate_scheduler.ports import Launch, LogChunk, Runner, Store, Transaction
@@ -93,6 +93,10 @@ class FaultyRunner:
         self._chance = chance
         self._last: dict[tuple[str, int], Observation] = {}
         self._was_unseen = False
+
+    def check(self, manifest: Mapping[str, Any]) -> Sequence[str]:
+        """What can not run."""
+        return self._runner.check(manifest)
 
     def launch(self, launch: Launch) -> None:
         """Start an attempt, perhaps."""
