@@ -1,0 +1,137 @@
+import pytest
+from fairgate_scheduler.service.cancel import cancel
+from fairgate_scheduler.service.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
+from fairgate_scheduler.service.quota import (
+    apply_config,
+    get_config,
+    list_flavors,
+    list_tenants,
+    tenant_usage,
+)
+
+GPU = ("h100", "nvidia.com/gpu")
+
+
+def _source(rig, old="", new=""):
+    source = get_config(rig.app).source
+    assert old in source
+    return source.replace(old, new, 1) if old else source
+
+
+def test_a_change_is_a_new_version(rig):
+    before = get_config(rig.app)
+    result = apply_config(rig.app, _source(rig, "nominal: 2", "nominal: 3"), before.etag, by="me", comment="more")
+    after = get_config(rig.app)
+    assert after == result.version
+    assert after.etag != before.etag
+    assert (after.by, after.comment, after.at_ms) == ("me", "more", rig.clock.now_ms())
+    assert [str(each) for each in result.changes] == ["~ tenants.a.quota.h100[nvidia.com/gpu].nominal: 2 → 3"]
+    with rig.app.read() as transaction:
+        assert transaction.get_config(before.etag) == before
+
+
+def test_the_same_document_again_is_the_same_version(rig):
+    before = get_config(rig.app)
+    result = apply_config(rig.app, before.source)
+    assert (result.version, result.changes) == (before, ())
+    assert get_config(rig.app) == before
+
+
+def test_an_old_document_again_is_a_new_version(rig):
+    first = get_config(rig.app)
+    apply_config(rig.app, _source(rig, "nominal: 2", "nominal: 3"))
+    back = apply_config(rig.app, first.source).version
+    assert back.config == first.config
+    assert back.etag != first.etag
+
+
+def test_a_stale_etag_is_aborted(rig):
+    before = get_config(rig.app)
+    apply_config(rig.app, _source(rig, "nominal: 2", "nominal: 3"))
+    with pytest.raises(Aborted) as caught:
+        apply_config(rig.app, _source(rig, "nominal: 3", "nominal: 4"), before.etag)
+    assert caught.value.field == "etag"
+
+
+def test_validate_only_previews_and_changes_nothing(rig):
+    before = get_config(rig.app)
+    small = rig.submit("small", gpus=2).job.id
+    big = rig.submit("big", "b", gpus=4).job.id
+    rig.run_until(small, "RUNNING")
+    result = apply_config(rig.app, _source(rig, "nominal: 2", "nominal: 6"), validate_only=True)
+    assert (result.preview.starts, result.preview.evicts, result.preview.waits) == ((big,), (), ())
+    assert result.preview.flavors == {big: "h100"}
+    assert get_config(rig.app) == before
+    assert apply_config(rig.app, before.source, validate_only=True).preview.waits == (big,)
+
+
+def test_a_preview_names_who_would_be_evicted(rig):
+    borrows = rig.submit("borrows", gpus=4).job.id
+    rig.run_until(borrows, "RUNNING")
+    source = _source(rig, "priorities:", "policy: {quota_cut: reclaim}\npriorities:")
+    source = source.replace("nominal: 2", "nominal: 1")
+    source = source.replace("h100: {resource", "h100: {capacity: {nvidia.com/gpu: 4}, resource")
+    result = apply_config(rig.app, source, validate_only=True)
+    assert [each.job for each in result.preview.evicts] == [borrows]
+    assert result.preview.waits == (borrows,)
+
+
+def test_everything_wrong_is_said_with_its_line(rig):
+    source = "version: 1\nflavors: {h100: {pric: 1}}\ntenants: [{id: A}]\n"
+    with pytest.raises(InvalidArgument) as caught:
+        apply_config(rig.app, source)
+    found = {each.field: each for each in caught.value.violations}
+    assert {"config.flavors.h100.pric", "config.tenants[0].id"} <= found.keys()
+    assert found["config.flavors.h100.pric"].message.startswith("line 2: ")
+    assert found["config.tenants[0].id"].message.startswith("line 3: ")
+
+
+def test_what_is_not_built_yet_is_refused_by_name(rig):
+    with pytest.raises(InvalidArgument) as caught:
+        apply_config(rig.app, _source(rig, "priorities:", "policy: {backfill_after: 30m}\npriorities:"))
+    assert caught.value.field == "config.policy.backfill_after"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("  - {id: a, parent: org, quota: {h100: {nvidia.com/gpu: {nominal: 2}}}, max_priority: 100}\n", ""),
+        ("priorities:", "  - {id: below, parent: a}\npriorities:"),
+    ],
+)
+def test_a_tenant_with_live_jobs_stays_a_leaf(rig, old, new):
+    name = rig.submit(tenant="a").job.id
+    source = _source(rig, old, new)
+    with pytest.raises(FailedPrecondition) as caught:
+        apply_config(rig.app, source, validate_only=True)
+    assert "1 job of 'a' has not ended" in caught.value.message
+    cancel(rig.app, name)
+    apply_config(rig.app, source)
+
+
+def test_usage_counts_the_subtree(rig):
+    rig.submit("one", "a", gpus=2)
+    rig.submit("two", "b", gpus=1)
+    rig.submit("three", "b", gpus=2)
+    rig.turn()
+    usage = {each.tenant.id: each for each in list_tenants(rig.app)}
+    assert list(usage) == ["org", "a", "b"]
+    assert {tenant: each.reserved.get(GPU, 0) for tenant, each in usage.items()} == {"org": 3, "a": 2, "b": 1}
+    assert {tenant: (each.running, each.pending) for tenant, each in usage.items()} == {
+        "org": (2, 1),
+        "a": (1, 0),
+        "b": (1, 1),
+    }
+    assert tenant_usage(rig.app, "b") == usage["b"]
+    with pytest.raises(NotFound):
+        tenant_usage(rig.app, "nobody")
+
+
+def test_flavors_say_what_is_there_and_what_is_reserved(rig):
+    rig.submit("one", "a", gpus=2)
+    rig.turn()
+    flavors = {each.flavor.name: each for each in list_flavors(rig.app)}
+    assert list(flavors) == ["a100", "cpu", "h100"]
+    assert flavors["h100"].capacity == {"nvidia.com/gpu": 4}
+    assert flavors["h100"].reserved["nvidia.com/gpu"] == 2
+    assert flavors["a100"].capacity == {}
