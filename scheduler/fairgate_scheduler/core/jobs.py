@@ -91,8 +91,8 @@ class Job:
     """Our record of a tenant's request: what the scheduler needs to know of it. Instants and durations in milliseconds.
 
     ``sequence`` breaks ties of ``submitted_at_ms`` (the order of the submits). ``done_ms`` is the work, at speed 1,
-    that a checkpoint keeps. ``pending_since_ms`` is when it last became pending. ``backoff`` maps an option's index to the
-    instant before which it is not tried again. ``version`` grows with each change of the record.
+    that a checkpoint keeps. ``pending_since_ms`` is when it last became pending. ``backoff`` maps an option's index to
+    the instant before which it is not tried again. ``version`` grows with each change of the record.
     """
 
     id: str
