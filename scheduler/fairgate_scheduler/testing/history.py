@@ -140,7 +140,10 @@ def _nothing_starts_above_quota(history: History) -> Iterator[str]:
     for at, process in enumerate(history.processes):
         start_ms = process.launched_at_ms
         (_since, config), *_older = [each for each in reversed(history.configs) if each[0] <= start_ms]
-        began_ms = admitted[process.job, process.attempt]
+        began_ms = admitted.get((process.job, process.attempt))
+        if began_ms is None:
+            yield f"attempt {process.attempt} of {process.job} was started and never admitted"
+            continue
         if any(began_ms <= since_ms <= start_ms for since_ms, _config in history.configs[1:]):
             continue
         bounds = Bounds(quota_tree(config), {})

@@ -1,0 +1,108 @@
+"""The scheduler's turn: what fails is logged and tried again, what has not changed is not planned again."""
+
+import pytest
+from fairgate_scheduler.service import cycle
+from fairgate_scheduler.service.cycle import PAUSE_MS, RETRY_MS, Scheduler, Timing
+from fairgate_scheduler.service.query import get_job
+from fairgate_scheduler.service.quota import apply_config
+from fairgate_scheduler.testing.fake_runner import Script
+
+
+@pytest.fixture
+def plans(monkeypatch):
+    """How often it was planned."""
+    made = []
+    plan_cycle = cycle.plan_cycle
+    monkeypatch.setattr(cycle, "plan_cycle", lambda *args: made.append(args) or plan_cycle(*args))
+    return made
+
+
+def test_it_plans_only_when_something_has_changed(rig, plans):
+    rig.submit()
+    rig.turn()
+    assert len(plans) == 1
+    rig.turn(3)
+    assert len(plans) == 2  # the admission and the launch were changes
+    rig.submit("other")
+    rig.turn()
+    assert len(plans) == 3
+
+
+def test_it_plans_when_a_wait_is_over(rig, plans):
+    options = [{"flavor": "h100"}, {"flavor": "a100"}]
+    apply_config(rig.app, rig.app.config_version().source.replace("{resource: nvidia.com/gpu}\n  cpu", _A100))
+    rig.runner.script = lambda _launch: Script(run_ms=10_000_000)
+    rig.run_until(rig.submit("all", gpus=4).job.id, "RUNNING")
+    name = rig.submit("patient", gpus=1, options=options, fallback_after_ms=60_000).job.id
+    rig.turn(3)
+    made = len(plans)
+    begin_ms = rig.clock.now_ms()
+    assert get_job(rig.app, name).hold.value == "WAITING_FOR_PREFERRED"
+    rig.clock.advance(59_999)
+    rig.turn()
+    assert len(plans) == made
+    rig.clock.advance(1)
+    rig.turn()
+    view = get_job(rig.app, name)
+    assert (view.attempt.option, view.attempt.admitted_at_ms) == (1, begin_ms + 60_000)
+
+
+_A100 = "{resource: nvidia.com/gpu, capacity: {nvidia.com/gpu: 1}}\n  cpu"
+
+
+@pytest.mark.parametrize("step", ["observe", "launch", "deliver"])
+def test_a_step_that_fails_does_not_keep_the_others_from_working(rig, monkeypatch, caplog, step):
+    def fail(*_args):
+        raise OSError("broken")
+
+    name = rig.submit().job.id
+    with monkeypatch.context() as broken:
+        if step == "launch":
+            broken.setattr(cycle, "launch", fail)
+        else:
+            broken.setattr(rig.scheduler._observer if step == "observe" else rig.scheduler._courier, step, fail)
+        rig.turn()
+        assert f"the step '{step}' failed" in caplog.text
+        assert get_job(rig.app, name).job.state.value == "ADMITTED"
+        assert rig.scheduler.next_due_ms(rig.clock.now_ms()) <= rig.clock.now_ms() + RETRY_MS
+    assert rig.run_until(name, "SUCCEEDED").job.attempts == 1
+
+
+def test_a_plan_that_fails_is_made_again(rig, monkeypatch, caplog):
+    name = rig.submit().job.id
+    with monkeypatch.context() as broken:
+        broken.setattr(cycle, "plan_cycle", lambda *_args: 1 / 0)
+        rig.turn()
+    assert "the step 'plan' failed" in caplog.text
+    rig.turn()
+    assert get_job(rig.app, name).job.state.value == "ADMITTED"
+
+
+def test_with_nothing_to_do_nothing_is_due(rig):
+    rig.turn()
+    assert rig.scheduler.next_due_ms(rig.clock.now_ms()) is None
+    rig.submit("too-big-for-now", gpus=4)
+    rig.turn(2)
+    assert rig.scheduler.next_due_ms(rig.clock.now_ms()) is not None
+
+
+def test_while_attempts_are_there_the_runner_is_looked_at(rig):
+    scheduler = Scheduler(rig.app, Timing(poll_ms=700))
+    rig.submit()
+    scheduler.turn()
+    assert scheduler.next_due_ms(5_000) == 5_700
+
+
+def test_it_never_turns_without_a_pause(rig):
+    name = rig.submit(time_limit_ms=30_000).job.id
+    rig.run_until(name, "RUNNING")
+    rig.runner.history[0].has_trace = False
+    rig.turn()
+    now_ms = rig.clock.now_ms() + 5_000
+    assert rig.scheduler.next_due_ms(now_ms) == now_ms + PAUSE_MS
+
+
+def test_a_store_that_fails_while_looking_ahead_does_not_end_the_loop(rig, monkeypatch, caplog):
+    monkeypatch.setattr(rig.app, "world", lambda: 1 / 0)
+    assert rig.scheduler.next_due_ms(1_000) == 1_000 + RETRY_MS
+    assert "what is due next can not be told" in caplog.text
