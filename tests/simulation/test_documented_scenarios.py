@@ -3,7 +3,6 @@
 from pathlib import Path
 
 import pytest
-
 from fairgate_scheduler.entrypoints.simulate import run
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
