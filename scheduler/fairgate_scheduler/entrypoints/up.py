@@ -11,6 +11,8 @@ import typer
 
 from fairgate_scheduler.adapters.local_ray.planning import make_plan
 from fairgate_scheduler.adapters.local_ray.runner import Planner
+from fairgate_scheduler.documents.config_file import read_config
+from fairgate_scheduler.documents.problems import DocumentError, Problem
 from fairgate_scheduler.entrypoints.bootstrap import StartError, serve
 from fairgate_scheduler.entrypoints.grpc.auth import TokenFileError
 from fairgate_scheduler.entrypoints.grpc.server import AddressError
@@ -22,6 +24,7 @@ from fairgate_scheduler.service.errors import FairgateError
 def run(settings: Settings, config: Path | None, planner: Planner = make_plan) -> int:
     """Serve until SIGINT or SIGTERM. 0: stopped as told; 1: it could not start; 2: the configuration is refused."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("alembic").setLevel(logging.WARNING)
     stopping = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -30,10 +33,9 @@ def run(settings: Settings, config: Path | None, planner: Planner = make_plan) -
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, stop)
     try:
-        source = None if config is None else config.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else "it is not text"
-        return _refuse(f"{config} can not be read: {why}; name a configuration file with --config", 2)
+        source = None if config is None else _read(config)
+    except DocumentError as error:
+        return _refuse(str(error), 2)
     try:
         with serve(settings, source, planner) as running:
             typer.echo(f"Fairgate serves on {running.address}")
@@ -47,6 +49,18 @@ def run(settings: Settings, config: Path | None, planner: Planner = make_plan) -
     return 0
 
 
+def _read(config: Path) -> str:
+    """The text of a configuration. What is wrong with it is said before anything is begun. Raises DocumentError."""
+    try:
+        source = config.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        problem = Problem("", 1, f"it can not be read: {why}", "name a configuration file with --config", str(config))
+        raise DocumentError([problem]) from error
+    read_config(source, str(config))
+    return source
+
+
 def _refuse(message: str, code: int) -> int:
-    sys.stderr.write(f"error: {message}\n")
+    sys.stderr.writelines(f"error: {line}\n" for line in message.splitlines())
     return code

@@ -49,7 +49,10 @@ class TokenAuthenticator:
 
     def authenticate(self, metadata: Iterable[tuple[str, str | bytes]]) -> Principal:
         """The local principal, if the call carries its token. Raises Unauthenticated."""
-        remedy = "send the metadata `authorization: Bearer TOKEN` with the content of the server's token file"
+        remedy = (
+            "send what the server's token file holds, as the metadata `authorization: Bearer TOKEN`; clients take it "
+            "from $FAIRGATE_TOKEN, else from the file $FAIRGATE_TOKEN_FILE, else from the local state directory"
+        )
         given = next((value for key, value in metadata if key == "authorization"), None)
         if given is None:
             raise Unauthenticated("the call carries no token", remedy=remedy)
