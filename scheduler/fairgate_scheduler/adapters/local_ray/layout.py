@@ -13,6 +13,7 @@ from typing import Any, Final
 from urllib.parse import quote, unquote
 
 _JOB_NAME: Final = re.compile(r"tenants/([a-z0-9][a-z0-9._-]*)/jobs/([a-z0-9][a-z0-9._-]*)")
+_MARKER: Final = re.compile(rf"({_JOB_NAME.pattern.replace('(', '(?:')})/([0-9]{{1,9}})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,8 @@ class State:
 
     def active(self) -> list[tuple[str, int]]:
         """The attempts that may still be observed, by name. Reads one directory, not all history."""
-        names = (unquote(entry.name).rpartition("/") for entry in os.scandir(self._active))
-        return sorted((job, int(number)) for job, _, number in names)
+        names = (_MARKER.fullmatch(unquote(entry.name)) for entry in os.scandir(self._active))
+        return sorted((name[1], int(name[2])) for name in names if name)
 
     def _marker(self, job: str, number: int) -> Path:
         return self._active / quote(f"{job}/{number}", safe="")
@@ -150,12 +151,19 @@ def write_json(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def read_json(path: Path) -> dict[str, Any] | None:
-    """The content of a file written by ``write_json``, ``None`` if there is none."""
+    """The content of a file written by ``write_json``, ``None`` if there is none.
+
+    Raises:
+        ValueError: something else has written it, or the disk has lost a part of it.
+    """
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         return None
-    assert isinstance(content, dict), path
+    except ValueError as error:
+        raise ValueError(f"{path.name} is damaged: {error}") from error
+    if not isinstance(content, dict):
+        raise ValueError(f"{path.name} is damaged: it holds no object")
     return content
 
 

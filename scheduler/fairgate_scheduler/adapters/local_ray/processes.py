@@ -15,6 +15,9 @@ import psutil
 MARK: Final = "FAIRGATE_MARK"
 """The environment variable that every process of an attempt inherits; its value is ``AttemptDir.mark``."""
 
+SUPERVISES: Final = "FAIRGATE_SUPERVISES"
+"""The environment variable of an attempt's supervisor; its value is ``AttemptDir.mark``."""
+
 _PR_SET_CHILD_SUBREAPER: Final = 36
 _BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
 _END_TIMEOUT_S: Final = 20.0
@@ -80,6 +83,17 @@ def members(mark: str, session: int | None = None) -> list[psutil.Process]:
                 unvisited.append(child.pid)
     found.pop(os.getpid(), None)
     return list(found.values())
+
+
+def find_supervisor(mark: str) -> psutil.Process | None:
+    """The live supervisor of an attempt, when its files can not say which process that is."""
+    for process in psutil.process_iter():
+        try:
+            if process.environ().get(SUPERVISES) == mark and process.status() != psutil.STATUS_ZOMBIE:
+                return process
+        except (psutil.Error, OSError):
+            continue
+    return None
 
 
 def end_all(mark: str, session: int | None = None) -> list[int]:

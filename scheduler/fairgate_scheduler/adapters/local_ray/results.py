@@ -37,7 +37,6 @@ def end_attempt(directory: AttemptDir, temp_dir: Path, result: Result, session: 
         return left
     for folder in (temp_dir, directory.scratch):
         shutil.rmtree(folder, ignore_errors=True)
-    ready = layout.read_json(directory.ready)
     layout.write_json(
         directory.exit,
         {
@@ -46,11 +45,20 @@ def end_attempt(directory: AttemptDir, temp_dir: Path, result: Result, session: 
             "signal": result.signal,
             "was_stopped": directory.stop.exists(),
             "at_ms": time.time_ns() // 1_000_000,
-            "started_at_ms": ready["at_ms"] if ready else None,
+            "started_at_ms": _started_at_ms(directory),
             "message": result.message,
         },
     )
     return []
+
+
+def _started_at_ms(directory: AttemptDir) -> int | None:
+    """Since when the driver ran, if it did and can be told: a damaged file must not keep an attempt from its end."""
+    try:
+        ready = layout.read_json(directory.ready)
+        return int(ready["at_ms"]) if ready else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def read_result(directory: AttemptDir) -> Mapping[str, Any] | None:
@@ -65,7 +73,7 @@ def last_line(log: Path) -> str:
             size = file.seek(0, 2)
             file.seek(max(0, size - _TAIL_BYTES))
             text = file.read().decode(errors="replace")
-    except FileNotFoundError:
+    except OSError:
         return ""
     lines = [line.strip() for line in _COLORS.sub("", text).splitlines() if line.strip()]
     return lines[-1][:_MESSAGE_MAX] if lines else ""

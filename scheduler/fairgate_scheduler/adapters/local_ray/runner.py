@@ -1,6 +1,8 @@
 """``ports.Runner`` on this machine: writes orders into attempt directories, starts supervisors, reads the results."""
 
+import logging
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -10,7 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from fairgate_scheduler.adapters.local_ray import layout, planning
+import psutil
+
+from fairgate_scheduler.adapters.local_ray import layout, planning, processes
 from fairgate_scheduler.adapters.local_ray.layout import AttemptDir, State
 from fairgate_scheduler.adapters.local_ray.plan import Plan, Settings, clean_env, temp_dir_of
 from fairgate_scheduler.adapters.local_ray.processes import Identity, has_ended
@@ -18,7 +22,12 @@ from fairgate_scheduler.adapters.local_ray.results import Result, end_attempt, r
 from fairgate_scheduler.core.lifecycle import Observation, Phase
 from fairgate_scheduler.ports import Launch, LogChunk
 
+_logger = logging.getLogger(__name__)
+_KILL_TIMEOUT_S: Final = 5.0
 _SUPERVISOR: Final = "fairgate_scheduler.adapters.local_ray.supervisor"
+
+_DAMAGE: Final = (ValueError, KeyError, TypeError, FileNotFoundError, NotADirectoryError, IsADirectoryError)
+"""What reading an attempt's files raises when they are gone, cut off, or not what was written."""
 
 Planner = Callable[[Launch, Settings, State], Plan]
 
@@ -118,7 +127,7 @@ class LocalRayRunner:
                 pass_fds=(lock,),
                 start_new_session=True,
                 cwd=directory.path,
-                env=clean_env(self._settings, str(directory.path)),
+                env={**clean_env(self._settings, str(directory.path)), processes.SUPERVISES: directory.mark},
             )
         finally:
             os.close(log)
@@ -126,6 +135,36 @@ class LocalRayRunner:
         self._supervisors.add(process.pid)
 
     def _look(self, job: str, attempt: int) -> Observation:
+        """One attempt, whatever its files are like: no attempt may keep the others from being seen."""
+        try:
+            return self._read(job, attempt)
+        except _DAMAGE as error:
+            _logger.exception("the files of attempt %s of %s are damaged: it is ended", attempt, job)
+            return self._end_damaged(job, attempt, error)
+        except OSError:
+            _logger.exception("attempt %s of %s can not be looked at now", attempt, job)
+            return Observation(job, attempt, Phase.STARTING, _now_ms())
+
+    def _end_damaged(self, job: str, attempt: int, error: Exception) -> Observation:
+        """Nothing is known of it but its mark: end all that carries it, so that no other attempt runs beside it."""
+        directory = self._state.attempt(job, attempt)
+        result = Result(Phase.LOST, message=f"its files were removed or damaged: {error}")
+        try:
+            supervisor = processes.find_supervisor(directory.mark)
+            if supervisor:
+                supervisor.kill()
+                supervisor.wait(_KILL_TIMEOUT_S)
+            _make_folder(directory.path)
+            shutil.rmtree(directory.exit, ignore_errors=True)  # a folder of that name, if it is one
+            temp_dir = temp_dir_of(directory, self._settings)
+            with layout.locked(directory) as is_ours:
+                if is_ours and not end_attempt(directory, temp_dir, result, supervisor.pid if supervisor else None):
+                    return self._read(job, attempt)
+        except (*_DAMAGE, OSError, psutil.Error):
+            _logger.exception("attempt %s of %s can not be ended; it is tried again", attempt, job)
+        return Observation(job, attempt, Phase.STARTING, _now_ms())
+
+    def _read(self, job: str, attempt: int) -> Observation:
         key = (job, attempt)
         directory = self._state.attempt(job, attempt)
         seen = self._ended.get(key) or _ended(key, directory)
@@ -192,7 +231,7 @@ def _alive(key: tuple[str, int], directory: AttemptDir) -> Observation:
 
 def _supervisor_of(directory: AttemptDir) -> Identity | None:
     content = layout.read_json(directory.started)
-    return Identity.from_plain(content) if content else None
+    return None if content is None else Identity.from_plain(content)
 
 
 def _terminate(pid: int) -> None:
