@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -26,23 +27,17 @@ class Commands(TyperGroup):
         """The command of this name, ``None`` if there is none."""
         return super().get_command(ctx, cmd_name) or self._plugins().get(cmd_name)
 
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Read the root options, and print the help: it names the commands of other packages."""
+        make = super().make_context
+        is_debug = "--debug" in args
+        return _guarded(lambda: make(info_name, args, parent, **extra), lambda: Session(is_debug=is_debug))
+
     def invoke(self, ctx: Any) -> Any:
-        """Run what was asked for. No error gets out as a traceback, unless one asked for it."""
-        session = ctx.obj if isinstance(ctx.obj, Session) else Session()
+        """Run what was asked for."""
+        run = super().invoke
         try:
-            return super().invoke(ctx)
-        except FairgateError as error:
-            session = ctx.obj or session
-            show_trace(session, error)
-            raise typer.Exit(report(session, error)) from None
-        except KeyboardInterrupt:
-            raise typer.Exit(ExitCode.INTERRUPTED) from None
-        except Exception as error:
-            if isinstance(error, BrokenPipeError) or _is_of_the_command_line(error):
-                raise
-            session = ctx.obj or session
-            show_trace(session, error)
-            raise typer.Exit(report_bug(session, error)) from None
+            return _guarded(lambda: run(ctx), lambda: ctx.obj or Session(is_debug=bool(ctx.params.get("debug"))))
         finally:
             if isinstance(ctx.obj, Session):
                 ctx.obj.close()
@@ -74,6 +69,22 @@ def root(
 ) -> None:
     """The root options."""
     context.obj = Session(address, token_file, timeout_s, debug)
+
+
+def _guarded(act: Callable[[], Any], session: Callable[[], Session]) -> Any:
+    """Do something. No error gets out as a traceback, unless one asked for it."""
+    try:
+        return act()
+    except FairgateError as error:
+        show_trace(session(), error)
+        raise typer.Exit(report(session(), error)) from None
+    except KeyboardInterrupt:
+        raise typer.Exit(ExitCode.INTERRUPTED) from None
+    except Exception as error:
+        if isinstance(error, BrokenPipeError) or _is_of_the_command_line(error):
+            raise
+        show_trace(session(), error)
+        raise typer.Exit(report_bug(session(), error)) from None
 
 
 def _is_of_the_command_line(error: Exception) -> bool:

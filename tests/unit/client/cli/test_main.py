@@ -8,7 +8,7 @@ import sys
 import fairgate
 import pytest
 from fairgate import _errors
-from fairgate._cli import plugins, report
+from fairgate._cli import main, plugins, report
 from fairgate._cli.main import app
 from typer.testing import CliRunner
 
@@ -119,6 +119,50 @@ def test_a_bug_is_told_without_a_traceback_and_with_one_to_those_who_ask(fg, mon
     assert result.stderr.startswith("error: this is a bug in fairgate: LookupError: nobody expected this\n  fix: ")
     assert "Traceback" not in result.stderr
     assert "Traceback" in fg("--debug", "get", "jobs").stderr
+
+
+@pytest.fixture
+def broken_server(monkeypatch):
+    """The commands of a server package that can not be loaded because of a bug in it."""
+
+    class Broken:
+        name, value = "server", "server.cli:register"
+
+        def load(self):
+            raise NameError("name 'nothing' is not defined")
+
+    monkeypatch.setattr(plugins, "entry_points", lambda group: [Broken()])
+    monkeypatch.setattr(main.Commands, "_extra", None)
+
+
+@pytest.mark.parametrize("arguments", [("--help",), (), ("version",), ("get", "jobs")])
+def test_a_bug_in_the_server_leaves_the_client_alone(fg, broken_server, arguments):
+    result = fg(*arguments)
+    assert result.exit_code in (0, 2)  # 2: no arguments at all
+    assert "Traceback" not in result.stderr + result.stdout
+    assert "error" not in result.stderr
+
+
+@pytest.mark.parametrize("command", ["up", "demo"])
+def test_a_bug_in_the_server_is_told_by_its_commands(fg, broken_server, command):
+    result = fg(command)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert result.stderr.startswith("error: this is a bug in fairgate: NameError: name 'nothing' is not defined\n  fix: ")
+    assert "Traceback" not in result.stderr
+    assert "in load" in fg("--debug", command).stderr
+
+
+@pytest.mark.parametrize("arguments", [("--help",), ("up",)])
+def test_a_bug_before_a_command_is_found_is_told_without_a_traceback(fg, monkeypatch, arguments):
+    def broken():
+        raise NameError("name 'nothing' is not defined")
+
+    monkeypatch.setattr(plugins, "load", broken)
+    monkeypatch.setattr(main.Commands, "_extra", None)
+    result = fg(*arguments)
+    assert result.exit_code == 1
+    assert result.stderr.startswith("error: this is a bug in fairgate: NameError")
+    assert "Traceback" in fg("--debug", *arguments).stderr
 
 
 def test_every_error_has_an_exit_code():
