@@ -66,7 +66,7 @@ def explain(
     tenant: Annotated[str | None, typer.Option(help="The job's tenant.")] = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Say why a job does not run now: each option, what it lacks, who holds it, and what would help."""
+    """Say why a job does not run now: each option, what it lacks, and who holds it."""
     session = session_of(context)
     explanation = session.client.explain(names.full_job(job, tenant))
     if output in _AS_DATA:
