@@ -211,7 +211,12 @@ class Client:
         return _follow.chunks(open_log, (attempt, offset), self._patience_s)
 
     def cancel(self, name: str, reason: str = "") -> Job:
-        """End a job. Returns at once: a job that runs is STOPPING until nothing of it is left. Again is no error."""
+        """End a job. Returns at once: a job that runs is STOPPING until nothing of it is left. Again is no error.
+
+        Raises:
+            NotFound: there is no such job.
+            FailedPrecondition: it has SUCCEEDED or FAILED already; it stays as it is.
+        """
         name = job_name(name)
         return self._try(lambda left_s: self._wire.cancel_job(name, reason, self, left_s))
 
@@ -236,7 +241,7 @@ class Client:
         return self._try(lambda left_s: self._wire.update_job(name, (priority, limit, etag), self, left_s), patience_s)
 
     def explain(self, name: str) -> Explanation:
-        """Why a job does not run now, and what would help."""
+        """Why a job does not run now: what each of its options lacks, and who holds that."""
         name = job_name(name)
         return self._try(lambda left_s: self._wire.explain_job(name, self, left_s))
 

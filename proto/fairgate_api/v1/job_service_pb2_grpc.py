@@ -125,7 +125,8 @@ class JobServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def CancelJob(self, request, context):
-        """Ends a job. Returns at once: a job that runs is STOPPING until nothing of it is left. Again is no error.
+        """Ends a job. Returns at once: a job that runs is STOPPING until nothing of it is left. Again is no error. A job that
+        has SUCCEEDED or FAILED already stays as it is: FAILED_PRECONDITION.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -139,7 +140,7 @@ class JobServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ExplainJob(self, request, context):
-        """Says in full why a job does not run now, and what would help.
+        """Says in full why a job does not run now: what each option lacks, and who holds it.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -47,11 +47,13 @@ class JobServiceStub:
     WatchJobs: _grpc.UnaryStreamMultiCallable[_job_service_pb2.WatchJobsRequest, _job_service_pb2.WatchJobsResponse]
     """Streams what happens to jobs, in one order, resumable from any place in it. Does not end by itself."""
     CancelJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.CancelJobRequest, _jobs_pb2.Job]
-    """Ends a job. Returns at once: a job that runs is STOPPING until nothing of it is left. Again is no error."""
+    """Ends a job. Returns at once: a job that runs is STOPPING until nothing of it is left. Again is no error. A job that
+    has SUCCEEDED or FAILED already stays as it is: FAILED_PRECONDITION.
+    """
     UpdateJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.UpdateJobRequest, _jobs_pb2.Job]
     """Changes the priority or the time limit of a job that has not ended."""
     ExplainJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.ExplainJobRequest, _job_service_pb2.ExplainJobResponse]
-    """Says in full why a job does not run now, and what would help."""
+    """Says in full why a job does not run now: what each option lacks, and who holds it."""
     StreamJobLogs: _grpc.UnaryStreamMultiCallable[_job_service_pb2.StreamJobLogsRequest, _job_service_pb2.StreamJobLogsResponse]
     """Streams the output of a job from any offset."""
 
@@ -73,11 +75,13 @@ class JobServiceAsyncStub(JobServiceStub):
     WatchJobs: _aio.UnaryStreamMultiCallable[_job_service_pb2.WatchJobsRequest, _job_service_pb2.WatchJobsResponse]  # type: ignore[assignment]
     """Streams what happens to jobs, in one order, resumable from any place in it. Does not end by itself."""
     CancelJob: _aio.UnaryUnaryMultiCallable[_job_service_pb2.CancelJobRequest, _jobs_pb2.Job]  # type: ignore[assignment]
-    """Ends a job. Returns at once: a job that runs is STOPPING until nothing of it is left. Again is no error."""
+    """Ends a job. Returns at once: a job that runs is STOPPING until nothing of it is left. Again is no error. A job that
+    has SUCCEEDED or FAILED already stays as it is: FAILED_PRECONDITION.
+    """
     UpdateJob: _aio.UnaryUnaryMultiCallable[_job_service_pb2.UpdateJobRequest, _jobs_pb2.Job]  # type: ignore[assignment]
     """Changes the priority or the time limit of a job that has not ended."""
     ExplainJob: _aio.UnaryUnaryMultiCallable[_job_service_pb2.ExplainJobRequest, _job_service_pb2.ExplainJobResponse]  # type: ignore[assignment]
-    """Says in full why a job does not run now, and what would help."""
+    """Says in full why a job does not run now: what each option lacks, and who holds it."""
     StreamJobLogs: _aio.UnaryStreamMultiCallable[_job_service_pb2.StreamJobLogsRequest, _job_service_pb2.StreamJobLogsResponse]  # type: ignore[assignment]
     """Streams the output of a job from any offset."""
 
@@ -132,7 +136,9 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _job_service_pb2.CancelJobRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_jobs_pb2.Job, _abc.Awaitable[_jobs_pb2.Job]]:
-        """Ends a job. Returns at once: a job that runs is STOPPING until nothing of it is left. Again is no error."""
+        """Ends a job. Returns at once: a job that runs is STOPPING until nothing of it is left. Again is no error. A job that
+        has SUCCEEDED or FAILED already stays as it is: FAILED_PRECONDITION.
+        """
 
     @_abc_1.abstractmethod
     def UpdateJob(
@@ -148,7 +154,7 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _job_service_pb2.ExplainJobRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_job_service_pb2.ExplainJobResponse, _abc.Awaitable[_job_service_pb2.ExplainJobResponse]]:
-        """Says in full why a job does not run now, and what would help."""
+        """Says in full why a job does not run now: what each option lacks, and who holds it."""
 
     @_abc_1.abstractmethod
     def StreamJobLogs(

@@ -9,7 +9,7 @@ from fairgate._cli import names
 from fairgate._cli.plain import dump
 from fairgate._cli.report import report, usage_error
 from fairgate._cli.session import OutputFormat, session_of
-from fairgate._errors import DeadlineExceeded, FairgateError, Unavailable
+from fairgate._errors import DeadlineExceeded, FailedPrecondition, FairgateError, Unavailable
 from fairgate._models import Job
 
 app = typer.Typer()
@@ -23,7 +23,7 @@ def cancel(
     tenant: Annotated[str | None, typer.Option(help="The tenant of jobs that name none.")] = None,
     reason: Annotated[str, typer.Option(help="Why, for the record.")] = "",
 ) -> None:
-    """End jobs. A job that has ended is left as it is."""
+    """End jobs. A job that has ended already is left as it is: no error, standard error says how it ended."""
     session = session_of(context)
     wanted = [names.full_job(each, tenant) for each in jobs]
     code = 0
@@ -32,6 +32,9 @@ def cancel(
             job = session.client.cancel(name, reason)
         except (Unavailable, DeadlineExceeded):
             raise
+        except FailedPrecondition:
+            session.say(f"{names.short_job(name)} is already {session.client.get(name).state}")
+            continue
         except FairgateError as error:
             code = code or report(session, error)
             continue

@@ -28,7 +28,7 @@ def load() -> dict[str, Any]:
     for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
         try:
             point.load()(app)
-        except Exception as error:  # whatever is wrong with the server, the client's commands go on
+        except Exception as error:  # noqa: BLE001 - whatever is wrong with the server, the client's commands go on
             missing.append((point, error))
     commands: dict[str, Any] = dict(get_group(app).commands) if app.registered_commands else {}
     if missing or not commands:

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from fairgate import FailedPrecondition
 
 
 def test_watch_of_one_job_ends_with_it(fg, service, client, manifest):
@@ -66,6 +67,20 @@ def test_cancel(fg, service, client, manifest):
     assert result.stdout == "a/one is STOPPING, to be CANCELLED\nb/two is CANCELLED\n"
     assert result.stderr.startswith("error: JOB: there is no job tenants/a/jobs/three\n")
     assert client.get("b/two").message == "not needed"
+
+
+def test_cancelling_what_has_ended_leaves_it_as_it_is(fg, service, client, manifest):
+    client.submit(manifest("train"), tenant="a")
+    with service.running(step_ms=10_000):
+        before = client.wait("a/train", timeout_s=20)
+    result = fg("cancel", "a/train")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "a/train is already SUCCEEDED\n")
+    with pytest.raises(FailedPrecondition, match="has succeeded already"):
+        client.cancel("a/train")
+    assert client.get("a/train") == before
+    client.submit(manifest("other"), tenant="a").cancel()
+    result = fg("cancel", "a/other")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "a/other is CANCELLED\n", "")
 
 
 def test_update(fg, client, manifest):

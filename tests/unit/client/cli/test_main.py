@@ -147,7 +147,9 @@ def test_a_bug_in_the_server_leaves_the_client_alone(fg, broken_server, argument
 def test_a_bug_in_the_server_is_told_by_its_commands(fg, broken_server, command):
     result = fg(command)
     assert (result.exit_code, result.stdout) == (1, "")
-    assert result.stderr.startswith("error: this is a bug in fairgate: NameError: name 'nothing' is not defined\n  fix: ")
+    assert result.stderr.startswith(
+        "error: this is a bug in fairgate: NameError: name 'nothing' is not defined\n  fix: "
+    )
     assert "Traceback" not in result.stderr
     assert "in load" in fg("--debug", command).stderr
 
