@@ -88,7 +88,7 @@ class Tenant:
 
 @dataclass(frozen=True, slots=True)
 class QuotaUsage:
-    """What is used of one resource of one flavor. ``nominal`` includes the subtree's."""
+    """What is used of one resource of one flavor. ``nominal`` includes that of the tenants below."""
 
     flavor: str
     resource: str
@@ -102,7 +102,10 @@ class QuotaUsage:
 class TenantUsage:
     """What a tenant uses of its quota now, its subtree included.
 
-    ``share`` is its dominant share of the whole tree's nominal quota ÷ ``weight``; for weight 0 without the division.
+    ``share`` is its dominant share: the greatest part that it uses of its whole tree's nominal quota, and
+    ``dominant_resource`` (``accelerator``, ``cpu`` or ``memory``; "" if it uses nothing that counts) what it is of.
+    ``entitlement`` is the part of the tree that the weights give it. ``weighted_share`` is ``share`` ÷ ``weight``, by
+    which siblings take turns; ``None`` for weight 0, which is served last.
     """
 
     tenant: str
@@ -111,6 +114,9 @@ class TenantUsage:
     weight: Fraction
     running_job_count: int
     pending_job_count: int
+    dominant_resource: str = ""
+    weighted_share: Fraction | None = None
+    entitlement: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)

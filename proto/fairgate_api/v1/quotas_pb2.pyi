@@ -101,20 +101,26 @@ class Budget(_message.Message):
     def __init__(self, accelerator_hours: _Optional[str] = ..., period: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ...) -> None: ...
 
 class TenantUsage(_message.Message):
-    __slots__ = ("tenant", "rows", "share", "weight", "running_job_count", "pending_job_count")
+    __slots__ = ("tenant", "rows", "share", "weight", "running_job_count", "pending_job_count", "dominant_resource", "weighted_share", "entitlement")
     TENANT_FIELD_NUMBER: _ClassVar[int]
     ROWS_FIELD_NUMBER: _ClassVar[int]
     SHARE_FIELD_NUMBER: _ClassVar[int]
     WEIGHT_FIELD_NUMBER: _ClassVar[int]
     RUNNING_JOB_COUNT_FIELD_NUMBER: _ClassVar[int]
     PENDING_JOB_COUNT_FIELD_NUMBER: _ClassVar[int]
+    DOMINANT_RESOURCE_FIELD_NUMBER: _ClassVar[int]
+    WEIGHTED_SHARE_FIELD_NUMBER: _ClassVar[int]
+    ENTITLEMENT_FIELD_NUMBER: _ClassVar[int]
     tenant: str
     rows: _containers.RepeatedCompositeFieldContainer[QuotaUsage]
     share: str
     weight: str
     running_job_count: int
     pending_job_count: int
-    def __init__(self, tenant: _Optional[str] = ..., rows: _Optional[_Iterable[_Union[QuotaUsage, _Mapping]]] = ..., share: _Optional[str] = ..., weight: _Optional[str] = ..., running_job_count: _Optional[int] = ..., pending_job_count: _Optional[int] = ...) -> None: ...
+    dominant_resource: str
+    weighted_share: str
+    entitlement: str
+    def __init__(self, tenant: _Optional[str] = ..., rows: _Optional[_Iterable[_Union[QuotaUsage, _Mapping]]] = ..., share: _Optional[str] = ..., weight: _Optional[str] = ..., running_job_count: _Optional[int] = ..., pending_job_count: _Optional[int] = ..., dominant_resource: _Optional[str] = ..., weighted_share: _Optional[str] = ..., entitlement: _Optional[str] = ...) -> None: ...
 
 class QuotaUsage(_message.Message):
     __slots__ = ("flavor", "resource", "usage", "nominal", "borrowed", "lent")

@@ -15,9 +15,9 @@ class TenantUsage:
     """One tenant's figures, its subtree included, by row: all rows that its tree declares, and in ``usage`` also those
     that it uses undeclared.
 
-    ``nominal``: what the tenant itself owns. ``subtree_quota``: with what the tenants below lend it. ``borrowed``: what
-    it uses beyond its subtree quota. ``lent``: what of its subtree quota its siblings use; where several could be the
-    lender each is told the most that it can be.
+    ``nominal``: what the tenant itself owns, ``subtree_nominal``: with all tenants below it. ``subtree_quota``: with
+    only what those lend it. ``borrowed``: what it uses beyond its subtree quota. ``lent``: what of its subtree quota
+    its siblings use; where several could be the lender each is told the most that it can be.
     ``share``: the dominant share, the largest part that it uses of all nominal quota of its tree, and ``dominant`` the
     resource (see ``quota.DIMENSIONS``) that it is of. ``weighted_share``: share ÷ weight, ``None`` for weight 0, which
     is served last. ``entitlement``: the part of its tree that the weights give it.
@@ -25,6 +25,7 @@ class TenantUsage:
 
     usage: Mapping[Row, Amount]
     nominal: Mapping[Row, Amount]
+    subtree_nominal: Mapping[Row, Amount]
     subtree_quota: Mapping[Row, Amount]
     borrowed: Mapping[Row, Amount]
     lent: Mapping[Row, Amount]
@@ -72,6 +73,7 @@ def _account(tree: QuotaTree, node: int, books: Usage, usage: Mapping[Row, Amoun
     return TenantUsage(
         usage={**dict.fromkeys(rows.values(), 0), **usage},
         nominal={name: lower(tree.tables[row].nominal[node]) for row, name in rows.items()},
+        subtree_nominal={name: lower(_subtree_nominal(tree, row, node)) for row, name in rows.items()},
         subtree_quota={name: lower(tree.tables[row].quota[node]) for row, name in rows.items()},
         borrowed={name: lower(_borrowed(tree, row, node, books)) for row, name in rows.items()},
         lent={name: lower(_lent(tree, row, node, books)) for row, name in rows.items()},
@@ -90,6 +92,11 @@ def _shares(tree: QuotaTree, root: int, usage: Mapping[Row, Amount]) -> Mapping[
         if place is not None and place in tree.totals[root] and tree.row_index.get(row) in tree.declared[root]:
             out[DIMENSIONS[place]] += amount * tree.price(row) / tree.totals[root][place]
     return out
+
+
+def _subtree_nominal(tree: QuotaTree, row: int, node: int) -> int:
+    below = (_subtree_nominal(tree, row, child) for child in tree.children[node])
+    return tree.tables[row].nominal[node] + sum(below)
 
 
 def _borrowed(tree: QuotaTree, row: int, node: int, books: Usage) -> int:

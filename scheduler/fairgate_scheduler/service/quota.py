@@ -1,16 +1,15 @@
-"""The configuration and what it gives to whom: read it, change it with a preview, and see what is used of it."""
+"""The configuration: read it, and change it with a preview of what that does to the jobs of now."""
 
 import hashlib
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from fairgate_scheduler.core.amounts import Amount, Row, add, total
-from fairgate_scheduler.core.jobs import Job, JobState
+from fairgate_scheduler.core.jobs import Job
 from fairgate_scheduler.core.plan import plan_cycle
 from fairgate_scheduler.core.snapshot import Preempt, Snapshot
 from fairgate_scheduler.core.support import UnsupportedPolicyError, check_supported
-from fairgate_scheduler.core.tenancy import Config, Flavor, Tenant
+from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.documents.config_file import read_config
 from fairgate_scheduler.documents.problems import DocumentError
 from fairgate_scheduler.documents.render import ConfigChange, diff_configs
@@ -39,28 +38,6 @@ class ApplyResult:
     version: ConfigVersion
     changes: tuple[ConfigChange, ...]
     preview: Preview
-
-
-@dataclass(frozen=True, slots=True)
-class TenantUsage:
-    """What one tenant and all below it hold and wait for now.
-
-    ``reserved``: by admitted jobs. ``running`` and ``pending`` count jobs; admitted ones count as running.
-    """
-
-    tenant: Tenant
-    reserved: Mapping[Row, Amount]
-    running: int
-    pending: int
-
-
-@dataclass(frozen=True, slots=True)
-class FlavorUsage:
-    """What is reserved of one flavor by all tenants, by resource, and what is there: ``None`` where nobody says."""
-
-    flavor: Flavor
-    reserved: Mapping[str, Amount]
-    capacity: Mapping[str, Amount]
 
 
 def get_config(app: App) -> ConfigVersion:
@@ -119,41 +96,6 @@ def read_source(source: str) -> Config:
     return config
 
 
-def list_tenants(app: App) -> list[TenantUsage]:
-    """Every tenant with its use, parents before their children."""
-    snapshot = app.snapshot()
-    paths = snapshot.config.paths
-    order = sorted(paths, key=lambda tenant: paths[tenant][::-1])
-    usage = _tenant_usage(snapshot)
-    return [usage[tenant] for tenant in order]
-
-
-def tenant_usage(app: App, tenant: str) -> TenantUsage:
-    """One tenant's use. Raises NotFound."""
-    usage = _tenant_usage(app.snapshot())
-    if tenant not in usage:
-        raise NotFound(f"there is no tenant {tenant!r}", field="name", remedy="see: fairgate get tenants")
-    return usage[tenant]
-
-
-def list_flavors(app: App) -> list[FlavorUsage]:
-    """Every flavor with what is reserved of it, by name."""
-    snapshot = app.snapshot()
-    reserved = total(entry.attempt.demand for entry in snapshot.running)
-    return [
-        FlavorUsage(flavor, _of(name, reserved), capacity_of(snapshot.config, flavor))
-        for name, flavor in sorted(snapshot.config.flavors.items())
-    ]
-
-
-def capacity_of(config: Config, flavor: Flavor) -> Mapping[str, Amount]:
-    """What is physically there of a flavor: what it says itself, else the sum of the nominal quotas."""
-    if flavor.capacity is not None:
-        return flavor.capacity
-    quotas = [tenant.quota for tenant in config.tenants.values()]
-    return _of(flavor.name, total({row: quota.nominal for row, quota in each.items()} for each in quotas))
-
-
 def _result(app: App, version: ConfigVersion, before: ConfigVersion | None) -> ApplyResult:
     if before is not None and before.source == version.source:
         version = before
@@ -190,29 +132,6 @@ def _check_tenants_in_use(config: Config, snapshot: Snapshot) -> None:
 
 def _live(snapshot: Snapshot) -> list[Job]:
     return [entry.job for entry in snapshot.running] + list(snapshot.pending)
-
-
-def _tenant_usage(snapshot: Snapshot) -> dict[str, TenantUsage]:
-    paths = snapshot.config.paths
-    reserved: dict[str, dict[Row, Amount]] = {tenant: {} for tenant in paths}
-    running: Counter[str] = Counter()
-    pending: Counter[str] = Counter()
-    for entry in snapshot.running:
-        for tenant in paths.get(entry.job.tenant, ()):
-            running[tenant] += 1
-            for row, amount in entry.attempt.demand.items():
-                reserved[tenant][row] = add(reserved[tenant].get(row, 0), amount)
-    for leaf, count in Counter(job.tenant for job in snapshot.pending if job.state is JobState.PENDING).items():
-        for tenant in paths.get(leaf, ()):
-            pending[tenant] += count
-    return {
-        tenant: TenantUsage(snapshot.config.tenants[tenant], reserved[tenant], running[tenant], pending[tenant])
-        for tenant in paths
-    }
-
-
-def _of(flavor: str, amounts: Mapping[Row, Amount]) -> dict[str, Amount]:
-    return {resource: amount for (name, resource), amount in sorted(amounts.items()) if name == flavor}
 
 
 def _etag(source: str, before: ConfigVersion | None) -> str:

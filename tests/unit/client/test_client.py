@@ -186,7 +186,13 @@ def test_the_configuration_and_what_is_used_of_it(service, client, manifest):
     service.turn()
     assert [tenant.id for tenant in client.tenants()] == ["org", "a", "b"]
     usage = client.usage("a")
-    assert (usage.running_job_count, usage.weight, usage.share) == (1, Fraction(2), Fraction(3 * 2, 3 * 8 + 2 * 4) / 2)
+    share = Fraction(3 * 2, 3 * 8 + 2 * 4)
+    assert (usage.running_job_count, usage.weight, usage.share) == (1, Fraction(2), share)
+    assert (usage.weighted_share, usage.entitlement, usage.dominant_resource) == (
+        share / 2,
+        Fraction(2, 3),
+        "accelerator",
+    )
     assert usage.rows[-1] == fairgate.QuotaUsage("h100", "nvidia.com/gpu", "2", "4", "0", "0")
     h100 = next(each for each in client.flavors() if each.id == "h100")
     assert fairgate.FlavorCapacity("nvidia.com/gpu", "8", "8", "2") in h100.capacities

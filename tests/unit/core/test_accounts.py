@@ -45,6 +45,9 @@ def test_what_is_owned_borrowed_and_lent():
         "y": (0, 0),
         "b": (0, 0),
     }
+    assert {name: each.subtree_nominal[H100] for name, each in found.items()} == {
+        "org": 8, "lab": 6, "x": 4, "y": 0, "b": 0,
+    }  # fmt: skip
     assert {name: each.borrowed[H100] for name, each in found.items()} == {"org": 0, "lab": 0, "x": 0, "y": 3, "b": 3}
     # y takes lab's own 2 and 1 of x; b takes org's own 2 and 1 of lab.
     assert {name: each.lent[H100] for name, each in found.items()} == {"org": 0, "lab": 1, "x": 1, "y": 0, "b": 0}
@@ -80,3 +83,9 @@ def test_every_declared_row_of_the_tree_is_told():
     found = tenant_accounts(world().snapshot())
     assert found["x"].usage == {H100: 0, L4: 0}
     assert set(found["y"].usage) == {H100, L4, ("h100", "cpu")}
+
+
+def test_what_is_not_lent_is_owned_but_no_quota_of_the_tenant_above():
+    keeps = Tenant("keeps", "org", quota={H100: Quota(4, lending_limit=1)})
+    found = tenant_accounts(World(config_of(Tenant("org", quota={H100: Quota(2)}), keeps)).snapshot())["org"]
+    assert (found.nominal[H100], found.subtree_nominal[H100], found.subtree_quota[H100]) == (2, 6, 3)

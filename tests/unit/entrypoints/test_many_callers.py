@@ -12,7 +12,8 @@ from fairgate_scheduler.service.cancel import cancel
 from fairgate_scheduler.service.cycle import Scheduler, Timing
 from fairgate_scheduler.service.errors import FailedPrecondition
 from fairgate_scheduler.service.query import JobFilter, explain, list_jobs
-from fairgate_scheduler.service.quota import apply_config, list_tenants
+from fairgate_scheduler.service.quota import apply_config
+from fairgate_scheduler.service.standing import list_tenants
 from fairgate_scheduler.service.submit import JobSpec, SubmitRequest, submit
 from fairgate_scheduler.service.update import update
 from fairgate_scheduler.service.watch import watch

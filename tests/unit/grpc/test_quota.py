@@ -132,10 +132,24 @@ def test_what_nobody_declared_is_unlimited_and_not_borrowed(wire):
     assert (row.usage, row.nominal, row.borrowed, row.lent) == ("1", "UNLIMITED", "0", "0")
 
 
-def test_a_share_is_divided_by_the_weight(wire):
+def test_a_share_is_told_with_what_the_weights_give(wire):
     wire.submit("train", tenant="a", gpus=3)
     wire.turn()
-    assert _usage(wire, "a")[0].share == "0.1875"
+    found = {tenant: _usage(wire, tenant)[0] for tenant in ("org", "a", "b")}
+    assert [(each.share, each.weighted_share, each.dominant_resource) for each in found.values()] == [
+        ("0.375", "0.375", "accelerator"),
+        ("0.375", "0.1875", "accelerator"),
+        ("0", "0", ""),
+    ]
+    assert [each.entitlement for each in found.values()] == ["1", "2/3", "1/3"]
+
+
+def test_weight_zero_has_no_weighted_share_and_is_entitled_to_nothing(wire):
+    _apply(wire, _source(wire).replace("weight: 2", "weight: 0"))
+    wire.submit("train", tenant="a", gpus=3)
+    wire.turn()
+    usage = _usage(wire, "a")[0]
+    assert (usage.share, usage.weighted_share, usage.entitlement) == ("0.375", "", "0")
 
 
 @pytest.mark.parametrize(("name", "code"), [("tenants/nobody", CODE.NOT_FOUND), ("nobody", CODE.INVALID_ARGUMENT)])

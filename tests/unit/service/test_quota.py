@@ -1,15 +1,7 @@
 import pytest
 from fairgate_scheduler.service.cancel import cancel
-from fairgate_scheduler.service.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound
-from fairgate_scheduler.service.quota import (
-    apply_config,
-    get_config,
-    list_flavors,
-    list_tenants,
-    tenant_usage,
-)
-
-GPU = ("h100", "nvidia.com/gpu")
+from fairgate_scheduler.service.errors import Aborted, FailedPrecondition, InvalidArgument
+from fairgate_scheduler.service.quota import apply_config, get_config
 
 
 def _source(rig, old="", new=""):
@@ -107,31 +99,3 @@ def test_a_tenant_with_live_jobs_stays_a_leaf(rig, old, new):
     assert "1 job of 'a' has not ended" in caught.value.message
     cancel(rig.app, name)
     apply_config(rig.app, source)
-
-
-def test_usage_counts_the_subtree(rig):
-    rig.submit("one", "a", gpus=2)
-    rig.submit("two", "b", gpus=1)
-    rig.submit("three", "b", gpus=2)
-    rig.turn()
-    usage = {each.tenant.id: each for each in list_tenants(rig.app)}
-    assert list(usage) == ["org", "a", "b"]
-    assert {tenant: each.reserved.get(GPU, 0) for tenant, each in usage.items()} == {"org": 3, "a": 2, "b": 1}
-    assert {tenant: (each.running, each.pending) for tenant, each in usage.items()} == {
-        "org": (2, 1),
-        "a": (1, 0),
-        "b": (1, 1),
-    }
-    assert tenant_usage(rig.app, "b") == usage["b"]
-    with pytest.raises(NotFound):
-        tenant_usage(rig.app, "nobody")
-
-
-def test_flavors_say_what_is_there_and_what_is_reserved(rig):
-    rig.submit("one", "a", gpus=2)
-    rig.turn()
-    flavors = {each.flavor.name: each for each in list_flavors(rig.app)}
-    assert list(flavors) == ["a100", "cpu", "h100"]
-    assert flavors["h100"].capacity == {"nvidia.com/gpu": 4}
-    assert flavors["h100"].reserved["nvidia.com/gpu"] == 2
-    assert flavors["a100"].capacity == {}

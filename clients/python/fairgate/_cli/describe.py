@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from fairgate._cli import names, table, times
-from fairgate._cli.get import Output, number, percent
+from fairgate._cli.get import Output, number, percent, weighted_share
 from fairgate._cli.plain import dump
 from fairgate._cli.session import OutputFormat, Session, session_of
 from fairgate._durations import format_duration
@@ -104,7 +104,11 @@ def _tenant_fields(tenant: Tenant, children: Sequence[str]) -> Iterable[tuple[st
     yield "Parent", names.short(tenant.parent)
     yield "Children", ", ".join(children)
     yield "Weight", number(tenant.weight)
-    yield "Share", percent(usage.share) if usage else ""
+    if usage:
+        of = f" of {usage.dominant_resource}" if usage.dominant_resource else ""
+        yield "Share", f"{percent(usage.share)}{of}"
+        yield "Share ÷ weight", weighted_share(usage)
+        yield "Entitled to", percent(usage.entitlement)
     yield "Jobs", f"{usage.running_job_count} running, {usage.pending_job_count} pending" if usage else ""
     yield "Flavors", "all" if tenant.allowed_flavors is None else ", ".join(tenant.allowed_flavors) or "none"
     for title, bound in (

@@ -14,7 +14,7 @@ from fairgate._cli.report import usage_error
 from fairgate._cli.session import OutputFormat, Session, session_of
 from fairgate._durations import format_duration
 from fairgate._models import Job
-from fairgate._quota_models import Flavor, Tenant
+from fairgate._quota_models import Flavor, Tenant, TenantUsage
 
 Item = TypeVar("Item")
 Output = Annotated[OutputFormat, typer.Option("--output", "-o", help="How to print it.")]
@@ -23,8 +23,9 @@ app = typer.Typer(no_args_is_help=True, help="List jobs, tenants and flavors; pr
 
 JOB_HEADER: Final = ("JOB", "STATE", "REASON", "FLAVOR", "PRIORITY", "ATTEMPTS", "AGE")
 JOB_HEADER_WIDE: Final = (*JOB_HEADER, "OPTIONS", "TIME-LIMIT", "SUBMITTED-BY", "MESSAGE")
-TENANT_HEADER: Final = ("TENANT", "WEIGHT", "SHARE", "RUNNING", "PENDING", "USED OF NOMINAL")
-TENANT_HEADER_WIDE: Final = (*TENANT_HEADER, "NAMESPACE", "MAX-PRIORITY", "MAX-RUNNING", "MAX-PENDING")
+TENANT_HEADER: Final = ("TENANT", "WEIGHT", "SHARE", "ENTITLED", "RUNNING", "PENDING", "USED/NOMINAL")
+TENANT_BOUNDS: Final = ("MAX-PRIORITY", "MAX-RUNNING", "MAX-PENDING")
+TENANT_HEADER_WIDE: Final = (*TENANT_HEADER, "DOMINANT", "SHARE/WEIGHT", "NAMESPACE", *TENANT_BOUNDS)
 FLAVOR_HEADER: Final = ("FLAVOR", "PRICE", "RESOURCE", "USED", "NOMINAL", "CAPACITY")
 
 
@@ -148,12 +149,14 @@ def tenant_rows(tenants: Sequence[Tenant], *, is_wide: bool = False, as_tree: bo
             "  " * depths[tenant.name] + tenant.id,
             number(tenant.weight),
             percent(usage.share) if usage else "-",
+            percent(usage.entitlement) if usage else "-",
             str(usage.running_job_count) if usage else "-",
             str(usage.pending_job_count) if usage else "-",
             used or "-",
         ]
         if is_wide:
             bounds = (tenant.max_priority, tenant.max_running_jobs, tenant.max_pending_jobs)
+            row += [usage.dominant_resource if usage and usage.dominant_resource else "-", weighted_share(usage) or "-"]
             row += [tenant.namespace or "-", *("-" if each is None else str(each) for each in bounds)]
         rows.append(row)
     return rows
@@ -165,6 +168,11 @@ def flavor_rows(flavor: Flavor) -> list[list[str]]:
     if not flavor.capacities:
         return [[*head, flavor.resource or "-", "-", "-", "-"]]
     return [[*head, each.resource, each.usage, each.nominal, each.capacity] for each in flavor.capacities]
+
+
+def weighted_share(usage: TenantUsage | None) -> str:
+    """What a tenant's siblings are compared by, as people read it; "" where there is none."""
+    return percent(usage.weighted_share) if usage and usage.weighted_share is not None else ""
 
 
 def percent(ratio: Any) -> str:

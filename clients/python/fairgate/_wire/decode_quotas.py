@@ -64,6 +64,9 @@ def usage(message: quotas_pb2.TenantUsage) -> models.TenantUsage:
         Fraction(message.weight or 1),
         message.running_job_count,
         message.pending_job_count,
+        message.dominant_resource,
+        Fraction(message.weighted_share) if message.weighted_share else None,
+        Fraction(message.entitlement or 0),
     )
 
 

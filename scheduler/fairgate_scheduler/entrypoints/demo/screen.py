@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from fractions import Fraction
 from typing import Any, Final
 
 from fairgate import Job, JobState, Tenant
@@ -15,7 +16,7 @@ from fairgate_scheduler.entrypoints.demo.promises import Finding, result_of
 _RANK: Final = {JobState.RUNNING: 0, JobState.ADMITTED: 1, JobState.STOPPING: 1, JobState.PENDING: 2}
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
 _SHOWN_RESOURCES: Final = ("nvidia.com/gpu", "google.com/tpu")
-_BAR: Final = 12
+_BAR: Final = 20
 
 
 def picture(look: Look, story: Sequence[str]) -> RenderableType:
@@ -78,18 +79,24 @@ def _job_as_json(evidence: Evidence, name: str, job: Job) -> Mapping[str, Any]:
 
 
 def _shares(tenants: Sequence[Tenant]) -> Table:
-    table = Table("TENANT", "WEIGHT", "SHARE", "USED / NOMINAL", box=None, pad_edge=False)
+    table = Table("TENANT", "WEIGHT", "SHARE │ ENTITLED", "", "", "USED/NOMINAL", box=None, pad_edge=False)
     for tenant in tenants:
         if tenant.usage is None:
             continue
         rows = [row for row in tenant.usage.rows if row.resource in _SHOWN_RESOURCES]
         used = "  ".join(f"{row.flavor} {row.usage}/{row.nominal}" for row in rows)
-        share = float(tenant.usage.share)
-        filled = min(_BAR, round(share * _BAR))
         indent = "" if not tenant.parent else "  "
-        bar = f"{'█' * filled}{'·' * (_BAR - filled)} {share:.0%}"
-        table.add_row(f"{indent}{tenant.id}", str(tenant.weight), bar, used)
+        share, entitled = tenant.usage.share, tenant.usage.entitlement
+        figures = (f"{float(share):.0%}", f"of {float(entitled):.0%}")
+        table.add_row(f"{indent}{tenant.id}", str(tenant.weight), bar(share, entitled), *figures, used)
     return table
+
+
+def bar(share: Fraction, entitlement: Fraction) -> str:
+    """A share as a bar over the whole tree, with a mark where the entitlement ends."""
+    filled, mark = (min(_BAR, round(part * _BAR)) for part in (share, entitlement))
+    cells = "█" * filled + "·" * (_BAR - filled)
+    return f"{cells[:mark]}│{cells[mark:]}"
 
 
 def _jobs(jobs: Sequence[Job]) -> Table:

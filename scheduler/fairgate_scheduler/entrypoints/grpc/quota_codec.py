@@ -37,7 +37,7 @@ def encode_applied(result: ApplyResult) -> quota_service_pb2.ApplyConfigResponse
 
 def encode_tenant(standing: Standing) -> quotas_pb2.Tenant:
     """A node of the tenant tree with what it uses."""
-    tenant = standing.usage.tenant
+    tenant = standing.tenant
     out = quotas_pb2.Tenant(
         name=tenant_name(tenant.id),
         parent=tenant_name(tenant.parent) if tenant.parent else "",
@@ -60,27 +60,30 @@ def encode_tenant(standing: Standing) -> quotas_pb2.Tenant:
 
 def encode_usage(standing: Standing) -> quotas_pb2.TenantUsage:
     """What a tenant uses of its quota."""
-    usage = standing.usage
+    account, weight = standing.account, standing.tenant.weight
     return quotas_pb2.TenantUsage(
-        tenant=tenant_name(usage.tenant.id),
+        tenant=tenant_name(standing.tenant.id),
         rows=map(_encode_row, standing.rows),
-        share=ratio(standing.share),
-        weight=ratio(usage.tenant.weight),
-        running_job_count=usage.running,
-        pending_job_count=usage.pending,
+        share=ratio(account.share),
+        weight=ratio(weight),
+        running_job_count=account.running_jobs,
+        pending_job_count=standing.pending_jobs,
+        dominant_resource=account.dominant or "",
+        weighted_share="" if account.weighted_share is None else ratio(account.weighted_share),
+        entitlement=ratio(account.entitlement),
     )
 
 
 def encode_flavor(standing: FlavorStanding) -> quotas_pb2.Flavor:
     """One kind of capacity."""
-    flavor, usage = standing.usage.flavor, standing.usage
-    resources = sorted({*usage.capacity, *usage.reserved, *standing.nominal})
+    flavor = standing.flavor
+    resources = sorted({*standing.capacity, *standing.used, *standing.nominal})
     capacities = (
         quotas_pb2.FlavorCapacity(
             resource=resource,
-            capacity=format_quantity(usage.capacity.get(resource, UNLIMITED), resource),
+            capacity=format_quantity(standing.capacity.get(resource, UNLIMITED), resource),
             nominal=format_quantity(standing.nominal.get(resource, 0), resource),
-            usage=format_quantity(usage.reserved.get(resource, 0), resource),
+            usage=format_quantity(standing.used.get(resource, 0), resource),
         )
         for resource in resources
     )

@@ -37,7 +37,7 @@ class QuotaServicer(quota_service_pb2_grpc.QuotaServiceServicer):
     def ListTenants(  # noqa: N802
         self, request: quota_service_pb2.ListTenantsRequest, context: grpc.ServicerContext
     ) -> quota_service_pb2.ListTenantsResponse:
-        page, token = pages.cut(standing.list_standings(self._app), request.page_size, request.page_token)
+        page, token = pages.cut(standing.list_tenants(self._app), request.page_size, request.page_token)
         return quota_service_pb2.ListTenantsResponse(
             tenants=map(quota_codec.encode_tenant, page), next_page_token=token
         )
@@ -47,12 +47,12 @@ class QuotaServicer(quota_service_pb2_grpc.QuotaServiceServicer):
     ) -> quotas_pb2.TenantUsage:
         tenant = names.read_tenant(request.tenant, "tenant")
         with fields.renamed(lambda field: "tenant" if field == "name" else field):
-            return quota_codec.encode_usage(standing.get_standing(self._app, tenant))
+            return quota_codec.encode_usage(standing.get_tenant(self._app, tenant))
 
     def ListFlavors(  # noqa: N802
         self, request: quota_service_pb2.ListFlavorsRequest, context: grpc.ServicerContext
     ) -> quota_service_pb2.ListFlavorsResponse:
-        page, token = pages.cut(standing.list_flavor_standings(self._app), request.page_size, request.page_token)
+        page, token = pages.cut(standing.list_flavors(self._app), request.page_size, request.page_token)
         return quota_service_pb2.ListFlavorsResponse(
             flavors=map(quota_codec.encode_flavor, page), next_page_token=token
         )

@@ -86,13 +86,19 @@ def test_the_keys_of_a_job_are_a_contract(fg, story):
 
 def test_tenants(fg, story):
     assert fg("get", "tenants").stdout == (
-        "TENANT   WEIGHT   SHARE   RUNNING   PENDING   USED OF NOMINAL\n"
-        "org      1        42.9%   1         1         h100/nvidia.com/gpu 4/8, v5e/google.com/tpu 0/4\n"
-        "  a      2        0.0%    0         1         h100/nvidia.com/gpu 0/4\n"
-        "  b      1        42.9%   1         0         h100/nvidia.com/gpu 4/4, v5e/google.com/tpu 0/4\n"
+        "TENANT   WEIGHT   SHARE   ENTITLED   RUNNING   PENDING   USED/NOMINAL\n"
+        "org      1        42.9%   100.0%     1         1         h100/nvidia.com/gpu 4/8, v5e/google.com/tpu 0/4\n"
+        "  a      2        0.0%    66.7%      0         1         h100/nvidia.com/gpu 0/4\n"
+        "  b      1        42.9%   33.3%      1         0         h100/nvidia.com/gpu 4/4, v5e/google.com/tpu 0/4\n"
     )
-    data = json.loads(fg("get", "tenants", "b", "-o", "json").stdout)
-    assert data["tenants"][0]["usage"]["share"] == "3/7"
+    usage = json.loads(fg("get", "tenants", "b", "-o", "json").stdout)["tenants"][0]["usage"]
+    assert (usage["share"], usage["weighted_share"], usage["entitlement"]) == ("3/7", "3/7", "1/3")
+    wide = [line.split("   ") for line in fg("get", "tenants", "a", "b", "-o", "wide").stdout.splitlines()]
+    assert [[cell.strip() for cell in line if cell.strip()][7:10] for line in wide] == [
+        ["DOMINANT", "SHARE/WEIGHT", "NAMESPACE"],
+        ["-", "0.0%", "-"],
+        ["accelerator", "42.9%", "-"],
+    ]
 
 
 def test_flavors(fg, story):
@@ -174,16 +180,25 @@ h100     nvidia.com/gpu   8       4      capacity       b 4
 def test_describe_tenant(fg, story):
     text = fg("describe", "tenant", "b").stdout
     assert text.startswith(
-        "Tenant:   b\nParent:   org\nWeight:   1\nShare:    42.9%\nJobs:     1 running, 0 pending\nFlavors:  all\n"
+        """\
+Tenant:          b
+Parent:          org
+Weight:          1
+Share:           42.9% of accelerator
+Share ÷ weight:  42.9%
+Entitled to:     33.3%
+Jobs:            1 running, 0 pending
+Flavors:         all
+"""
     )
     assert "h100     nvidia.com/gpu   4         UNLIMITED    UNLIMITED\n" in text
-    assert fg("describe", "tenant", "org").stdout.startswith("Tenant:    org\nChildren:  a, b\n")
+    assert fg("describe", "tenant", "org").stdout.startswith("Tenant:          org\nChildren:        a, b\n")
 
 
 def test_top_prints_once_where_nobody_looks(fg, story):
     result = fg("top")
     assert result.exit_code == 0
-    assert "  a      2        0.0% " in result.stdout
+    assert "  a      2        0.0%    66.7% " in result.stdout
     assert "a/train   PENDING   WAITING_FOR_QUOTA" in result.stdout
     assert "\x1b" not in result.stdout
     data = json.loads(fg("top", "-o", "json").stdout)
