@@ -93,7 +93,7 @@ def read_log(app: App, name: str, attempt: int | None = None, offset: int = 0, l
     if attempt is None and not numbers:
         return LogChunk(b"", offset, is_end=job.state.is_final)
     if attempt is not None and attempt not in numbers:
-        known = f"it has 1 to {numbers[-1]}" if numbers else "it has none yet"
+        known = f"it has 1 to {numbers[-1]}" if numbers else "it has none yet; follow its log to wait for one"
         raise NotFound(f"{name} has no attempt {attempt}", field="attempt", remedy=known)
     number = numbers[-1] if attempt is None else attempt
     chunk = app.runner.read_log(name, number, offset, limit)

@@ -10,7 +10,7 @@ from fairgate._cli import names, times
 from fairgate._cli.plain import dump_line
 from fairgate._cli.session import session_of
 from fairgate._cli.table import STYLES
-from fairgate._models import JobUpdate
+from fairgate._models import Job, JobUpdate
 
 app = typer.Typer()
 
@@ -55,15 +55,27 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")] = False,
     attempt: Annotated[int, typer.Option(min=0, help="From this attempt on; 0: the latest.")] = 0,
 ) -> None:
-    """Print a job's output, byte by byte as it was written."""
+    """Print a job's output, byte by byte as it was written. With -f, an attempt that is yet to come is waited for."""
     session = session_of(context)
-    current = attempt
-    for chunk in session.client.log_chunks(names.full_job(job, tenant), attempt, follow=follow):
+    name = names.full_job(job, tenant)
+    current, is_empty = attempt, True
+    for chunk in session.client.log_chunks(name, attempt, follow=follow):
+        is_empty = False
         if current and chunk.attempt != current:
             session.say(f"--- attempt {chunk.attempt} ---")
         current = chunk.attempt
         sys.stdout.buffer.write(chunk.data)
         sys.stdout.flush()
+    if is_empty:
+        session.say(_no_output(session.client.get(name)))
+
+
+def _no_output(job: Job) -> str:
+    """Why nothing was printed."""
+    name = f"{names.short_job(job.name)} is {job.state}"
+    if job.attempt_count:
+        return f"{name} and has written nothing" + ("" if job.state.is_final else " yet")
+    return f"{name}: it never ran" if job.state.is_final else f"{name}: it has not run yet; -f waits for its output"
 
 
 def _line(update: JobUpdate) -> str:

@@ -27,7 +27,10 @@ class LogRequest:
 def stream_log(
     app: App, wanted: LogRequest, should_stop: Callable[[], bool]
 ) -> Iterator[job_service_pb2.StreamJobLogsResponse]:
-    """Pieces of a job's output, in order and without gaps. Raises what ``query.read_log`` raises."""
+    """Pieces of a job's output, in order and without gaps; who follows may ask for an attempt that is yet to come.
+
+    Raises what ``query.read_log`` raises.
+    """
     attempt, offset = wanted.attempt, wanted.offset
     while not should_stop():
         seen = app.changes.count
@@ -35,9 +38,9 @@ def stream_log(
         if attempt is None and job.attempts:
             attempt = job.attempts
         is_over = job.state.is_final or not wanted.follow
-        if attempt is None:
-            if is_over:
-                return
+        if attempt is None and is_over:
+            return
+        if attempt is None or (attempt > job.attempts and not is_over):
             app.changes.wait(seen, POLL_S)
             continue
         chunk = query.read_log(app, wanted.job, attempt, offset, CHUNK_BYTES)

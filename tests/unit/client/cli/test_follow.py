@@ -57,6 +57,33 @@ def test_logs(fg, service, client, manifest):
     assert result.stderr == ("error: --attempt: tenants/a/jobs/train has no attempt 3\n  fix: it has 1 to 2\n")
 
 
+def test_following_an_attempt_that_is_yet_to_come_waits_for_it(fg, service, client, manifest):
+    client.submit(manifest("train"), tenant="a")
+    with service.running(step_ms=10_000):
+        result = fg("logs", "a/train", "-f", "--attempt", "1")
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "working\nended\n", "")
+    result = fg("logs", "a/train", "-f", "--attempt", "2")  # it has ended: there will be none
+    assert (result.exit_code, result.stdout) == (3, "")
+    assert result.stderr.startswith("error: --attempt: tenants/a/jobs/train has no attempt 2\n")
+
+
+def test_a_log_with_nothing_in_it_says_why(fg, service, client, manifest):
+    client.submit(manifest("train"), tenant="a")
+    result = fg("logs", "a/train")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr == "a/train is PENDING: it has not run yet; -f waits for its output\n"
+    result = fg("logs", "a/train", "--attempt", "1")
+    assert result.exit_code == 3
+    assert result.stderr == (
+        "error: --attempt: tenants/a/jobs/train has no attempt 1\n"
+        "  fix: it has none yet; follow its log to wait for one\n"
+    )
+    service.turn()
+    assert fg("logs", "a/train").stderr == "a/train is ADMITTED and has written nothing yet\n"
+    client.submit(manifest("wide", gpus=8), tenant="b").cancel()
+    assert fg("logs", "b/wide").stderr == "b/wide is CANCELLED: it never ran\n"
+
+
 def test_cancel(fg, service, client, manifest):
     client.submit(manifest("one"), tenant="a")
     service.turn()
