@@ -1,9 +1,10 @@
 """``fairgate up`` whose attempts are plain processes without Ray: the real server, fast enough to kill it often.
 
-Run as ``python plain_server.py STATE_DIR CONFIG``. The entrypoints of jobs are run as they
+Run as ``python plain_server.py`` beside a ``fairgate.yaml``, with ``FAIRGATE_STATE_DIR``. Entrypoints are run as they
 are; an eviction's grace period is five seconds.
 """
 
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -26,12 +27,6 @@ def plan_without_ray(launch: Launch, settings: RaySettings, state: State) -> Pla
     return replace(make_plan(launch, settings, state), resources=None)
 
 
-def main(arguments: list[str]) -> int:
-    """Serve until told to stop; the exit codes are those of ``fairgate up``."""
-    state_dir, config = map(Path, arguments)
-    settings = Settings(state_dir, job_dir=state_dir.parent, grace_ms=_GRACE_MS, poll_ms=_POLL_MS)
-    return up.run(settings, config, plan_without_ray)
-
-
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    settings = Settings(Path(os.environ["FAIRGATE_STATE_DIR"]), job_dir=Path(), grace_ms=_GRACE_MS, poll_ms=_POLL_MS)
+    sys.exit(up.run(settings, Path("fairgate.yaml"), plan_without_ray))

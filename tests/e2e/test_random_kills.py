@@ -5,8 +5,10 @@ import itertools
 import random
 import time
 from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import fairgate
@@ -34,7 +36,7 @@ say start; sleep {work_s}; trap '' TERM; say done
 class Season:
     """What happens in the test. ``kills`` counts; ``jobs`` are all that were submitted, ``cancelled`` some of them."""
 
-    place: "object"
+    client: Callable[[], fairgate.Client]
     journal: Path
     kills: int = 0
     jobs: set[str] = field(default_factory=set)
@@ -43,7 +45,7 @@ class Season:
     def work(self, tenant: str) -> None:
         """Submit the jobs of a tenant one by one, each twice under its request id, and cancel every fifth."""
         rng = random.Random(f"{SEED} {tenant}")
-        with self.place.client(timeout_s=PATIENCE_S) as client:
+        with self.client() as client:
             for number in range(JOBS_EACH):
                 self._await_kill(number * KILLS * 0.8 / JOBS_EACH)
                 name = self._submit(client, tenant, number, rng)
@@ -99,19 +101,18 @@ class Journal:
 
 
 @pytest.fixture
-def season(place):
-    return Season(place, place.folder / "journal")
+def season(server, client_of):
+    return Season(partial(client_of, server, timeout_s=PATIENCE_S), server.folder / "journal")
 
 
-def test_twenty_random_kills(season, place, make_server):
-    server = make_server(place.plain)
+def test_twenty_random_kills(season, server):
     with ThreadPoolExecutor(3) as pool:
         work = [pool.submit(season.work, tenant) for tenant in ("c", "a", "b")]
         _kill_again_and_again(server, season)
         server.start()
         for each in work:
             each.result()
-    with place.client(timeout_s=PATIENCE_S) as client:
+    with season.client() as client:
         jobs = [client.get(client.wait(name, PATIENCE_S).name) for name in sorted(season.jobs)]
         listed = sorted(job.name for job in client.list())
     assert server.stop() == 0

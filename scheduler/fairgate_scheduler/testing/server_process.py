@@ -5,8 +5,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -15,37 +17,38 @@ from fairgate_scheduler.adapters.local_ray import processes
 from fairgate_scheduler.adapters.local_ray.layout import AttemptDir, read_json
 
 _SOCKET: Final = "fairgate.sock"
+UP: Final = (sys.executable, "-m", "fairgate", "up", "--config", "fairgate.yaml")
+"""What a person types in the folder of a configuration."""
+
 _START_S: Final = 60
 _STOP_S: Final = 30
 
 
-def environment(state_dir: Path) -> dict[str, str]:
-    """What a command needs to find the server of a state directory, and no other one."""
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(("FAIRGATE_", "RAY_"))}
-    return clean | {"FAIRGATE_STATE_DIR": str(state_dir), "PYTHONUNBUFFERED": "1"}
-
-
 @dataclass
 class ServerProcess:
-    """The server of one state directory; it may be started as often as it was ended.
+    """A folder with a configuration, and the server that works there; it may be started as often as it was ended.
 
-    ``command``: what runs it. What it prints is added to ``log``.
+    ``command``: what runs it, in that folder and with the state directory in its environment.
     """
 
-    state_dir: Path
-    command: Sequence[str]
+    folder: Path
+    command: Sequence[str] = UP
     process: "subprocess.Popen[bytes] | None" = field(default=None, init=False)
 
-    @classmethod
-    def up(cls, state_dir: Path, config: Path, *options: str) -> "ServerProcess":
-        """What ``fairgate up`` with these options runs."""
-        command = [sys.executable, "-m", "fairgate", "up", "--config", str(config), *options]
-        return cls(state_dir, command)
+    @property
+    def state_dir(self) -> Path:
+        """Where it keeps everything."""
+        return self.folder / "state"
+
+    @property
+    def config(self) -> Path:
+        """The configuration file."""
+        return self.folder / "fairgate.yaml"
 
     @property
     def log(self) -> Path:
         """All that it printed, over all starts."""
-        return self.state_dir.with_name(f"{self.state_dir.name}.log")
+        return self.folder / "server.log"
 
     @property
     def address(self) -> str:
@@ -62,13 +65,37 @@ class ServerProcess:
         """Whether it runs."""
         return self.process is not None and self.process.poll() is None
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """What a command needs to find this server and no other one."""
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("FAIRGATE_", "RAY_"))}
+        return clean | {"FAIRGATE_STATE_DIR": str(self.state_dir), "PYTHONUNBUFFERED": "1"}
+
     def start(self) -> None:
         """Start it and return at once."""
         assert not self.is_alive
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(
-                self.command, stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment(self.state_dir)
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self.folder,
+                env=self.environment,
             )
+
+    def run(self, *arguments: object, stdin: str = "", **env: str) -> "subprocess.CompletedProcess[str]":
+        """Run ``fairgate ARGUMENTS`` beside it, as a person does."""
+        return subprocess.run(
+            [sys.executable, "-m", "fairgate", *map(str, arguments)],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=_START_S,
+            check=False,
+            cwd=self.folder,
+            env=self.environment | env,
+        )
 
     def await_ready(self) -> None:
         """Wait until it takes calls."""
@@ -123,3 +150,19 @@ class ServerProcess:
     def _answers(self) -> bool:
         with socket.socket(socket.AF_UNIX) as probe:
             return probe.connect_ex(str(self.state_dir / _SOCKET)) == 0
+
+
+@contextmanager
+def temporary_server(config: str, command: Sequence[str] = UP) -> Iterator[ServerProcess]:
+    """A server that is not started yet, in a new folder whose path is short enough for a socket.
+
+    Whatever it started is ended after the block.
+    """
+    with tempfile.TemporaryDirectory(prefix="fg-") as name:
+        server = ServerProcess(Path(name).resolve(), command)
+        server.config.write_text(config)
+        try:
+            yield server
+        finally:
+            server.end_everything()
+        assert server.leftovers() == []
