@@ -1,6 +1,7 @@
 """``fairgate demo``: play the story, show it, check its promises."""
 
 import json
+import os
 import sys
 from contextlib import ExitStack
 from pathlib import Path
@@ -16,6 +17,7 @@ from fairgate_scheduler.entrypoints.demo.server import DemoError, serve
 from fairgate_scheduler.entrypoints.demo.story import Show, Story
 
 DEFAULT_TUTORIAL: Final = Path("docs/tutorial")
+FILE_WIDTH: Final = 160
 
 
 def run(as_json: bool, tutorial: Path = DEFAULT_TUTORIAL) -> int:
@@ -29,7 +31,7 @@ def run(as_json: bool, tutorial: Path = DEFAULT_TUTORIAL) -> int:
             f"no tutorial in {tutorial}: run this in a checkout of Fairgate, or name the folder with --tutorial\n"
         )
         return 2
-    console = Console(stderr=as_json)
+    console = make_console(is_error=as_json)
     try:
         with ExitStack() as stack:
             console.print("Starting the server; each job starts a Ray of its own (about ten seconds each).")
@@ -45,6 +47,14 @@ def run(as_json: bool, tutorial: Path = DEFAULT_TUTORIAL) -> int:
     else:
         console.print(screen.ending(evidence, findings))
     return 0 if all(finding.is_kept for finding in findings) else 1
+
+
+def make_console(*, is_error: bool) -> Console:
+    """Where the demo is shown. A file has no width of its own: it gets one in which the tables are not folded."""
+    console = Console(stderr=is_error)
+    if not console.is_terminal and "COLUMNS" not in os.environ:
+        console.width = FILE_WIDTH
+    return console
 
 
 def _live(stack: ExitStack, console: Console) -> Show:
