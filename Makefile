@@ -41,9 +41,8 @@ gen: $(READY) ## regenerate the protobuf stubs beside the .proto files
 	@PATH="$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc -I proto -I $(SITE) \
 		--python_out=$(OUT) --grpc_python_out=$(OUT) --pyi_out=$(OUT) --mypy_grpc_out=$(OUT) $(PROTOS)
 
-bench: $(READY) ## measure the scheduler
-	@if [ -f tests/bench/__main__.py ]; then $(BIN)/python tests/bench; \
-	else echo "No benchmarks yet: they come with the next step of the core."; fi
+bench: $(READY) ## measure the scheduler (ONLY="submit large": some of it)
+	@$(BIN)/python tests/bench $(ONLY)
 
 $(READY): pyproject.toml uv.lock
 	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed: install it, or name it: make PYTHON=..." >&2; exit 1; }

@@ -2,7 +2,7 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +14,7 @@ from fairgate_scheduler.adapters.sql import SqlStore
 from fairgate_scheduler.entrypoints.grpc.server import GrpcServer, build
 from fairgate_scheduler.entrypoints.loop import Loop, SystemClock
 from fairgate_scheduler.entrypoints.settings import Settings
+from fairgate_scheduler.ports import Runner
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.cycle import Scheduler, Timing
 from fairgate_scheduler.service.quota import apply_config
@@ -38,6 +39,18 @@ def serve(settings: Settings, config_source: str | None = None, planner: Planner
     ``config_source``: a configuration to put in force before the first call is answered. ``planner``: what attempts
     are to do, if not what their manifests say.
 
+    Raises: as ``serve_with``.
+    """
+    with serve_with(settings, lambda: _runner(settings, planner), config_source) as running:
+        yield running
+
+
+@contextmanager
+def serve_with(
+    settings: Settings, make_runner: Callable[[], Runner], config_source: str | None = None
+) -> Iterator[Running]:
+    """As ``serve``, with any runner; it is made when the state directory is ours.
+
     Raises:
         StartError: another server uses the state directory, or it can not be used.
         AddressError, TokenFileError: as ``grpc.server.build``.
@@ -49,7 +62,7 @@ def serve(settings: Settings, config_source: str | None = None, planner: Planner
         store = SqlStore.open(str(settings.database))
         stack.callback(store.close)
         clock = SystemClock()
-        app = App(store, _runner(settings, planner), clock)
+        app = App(store, make_runner(), clock)
         if config_source is not None:
             apply_config(app, config_source, by="fairgate up", comment="given at the start")
         server: GrpcServer = build(app, settings)
