@@ -202,6 +202,20 @@ REFUSED = [
 ]
 
 
+def test_everything_that_is_missing_is_told_at_once():
+    assert [finding.field for finding in validate({"kind": "RayJob"})] == ["apiVersion", "metadata", "spec"]
+    assert [finding.field for finding in validate({})] == ["apiVersion", "kind", "metadata", "spec"]
+    bare = {"apiVersion": "ray.io/v1", "kind": "RayJob", "spec": {}}
+    assert [finding.field for finding in validate(bare)] == ["metadata", "spec.rayClusterSpec", "spec.entrypoint"]
+    mistyped = {"apiVersion": "ray.io/v2", **{key: value for key, value in ray_job().items() if key != "apiVersion"}}
+    mistyped["spec"] = {**mistyped["spec"], "entrypont": "python"}
+    assert [finding.field for finding in validate(mistyped)] == ["apiVersion", "spec.entrypont"]
+
+
+def test_of_another_kind_only_that_is_told():
+    assert [each.field for each in validate({"apiVersion": "v1", "kind": "ConfigMap"})] == ["apiVersion", "kind"]
+
+
 @pytest.mark.parametrize(("field", "manifest"), REFUSED)
 def test_what_kuberay_kueue_or_quota_would_refuse_later_is_refused_now_by_field(field, manifest):
     assert [finding.field for finding in validate(manifest)] == [field]

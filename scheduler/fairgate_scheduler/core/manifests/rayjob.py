@@ -60,13 +60,14 @@ def inspect(manifest: object) -> Inspection:
     out = Inspection()
     if not isinstance(manifest, dict):
         out.findings.append(Finding("manifest", "is not a map of fields", "give one RayJob"))
-    elif (manifest.get("apiVersion"), manifest.get("kind")) != ("ray.io/v1", "RayJob"):
+    else:
         _check_kind(manifest, out.findings)
-    if out.findings or not isinstance(manifest, dict):
-        out.has_shape = False
+    if not isinstance(manifest, dict) or manifest.get("kind", "RayJob") != "RayJob":
+        out.has_shape = False  # of another kind: that its fields are others says nothing
         return out
-    out.warnings += check_shape(manifest, "RayJob", "", out.findings)
-    shape, out.findings = out.findings, []
+    told, found = out.findings, list[Finding]()
+    out.warnings += check_shape(manifest, "RayJob", "", found)
+    shape, out.findings = [*told, *(finding for finding in found if not _is_told(finding, told))], []
     out.has_shape = not shape
     _check_rules(without(manifest, {finding.field for finding in shape}), out)
     out.findings = [*shape, *(finding for finding in out.findings if not _is_told(finding, shape))]
@@ -74,10 +75,10 @@ def inspect(manifest: object) -> Inspection:
 
 
 def _check_rules(manifest: Plain, out: Inspection) -> None:
-    spec = get_map(manifest, "spec")
     _check_metadata(manifest, out)
-    if not spec:
+    if not isinstance(manifest.get("spec"), dict):
         return
+    spec = get_map(manifest, "spec")
     _check_job(spec, out)
     _check_submission(spec, out)
     _check_entrypoint(spec, out)
