@@ -186,3 +186,35 @@ def test_others_can_read_nothing_of_an_attempt(machine):
 def test_names_that_are_no_jobs_lead_nowhere(job):
     with pytest.raises(ValueError, match="is not the name of a job"):
         split_job(job)
+
+
+@pytest.mark.parametrize("name", ["RAY_OVERRIDE_RESOURCES", "RAY_ADDRESS", "RAY_AUTH_TOKEN", "RAY_START_HOOK"])
+def test_what_says_how_much_ray_has_is_never_the_jobs_to_say(tmp_path, name):
+    """``RAY_OVERRIDE_RESOURCES={"GPU": 8}`` would make ``ray start`` forget what was admitted."""
+    manifest = manifest_of()
+    env_of(manifest).append({"name": name, "value": '{"GPU": 8}'})
+    env_of(manifest, "workers").append({"name": name, "value": '{"GPU": 8}'})
+    plan = plan_of(tmp_path, manifest)
+    assert not {name} & (plan.ray_env.keys() | plan.driver_env.keys())
+    assert [each.partition(": ")[2] for each in plan.warnings[:2]] == [
+        f"{name} is the local runner's to set, and not taken from here"
+    ] * 2
+    problems = check(manifest_of(runtimeEnvYAML=f"env_vars: {{{name}: x}}"), tmp_path)
+    assert problems == [f"spec.runtimeEnvYAML.env_vars.{name}: Fairgate sets {name} itself"]
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("a\0b", "no process can be given the character NUL; take it out"),
+        ("x" * 128_001, "longer than the 128000 bytes that a process can be given; put it into a file"),
+        ("ü" * 64_001, "longer than the 128000 bytes that a process can be given; put it into a file"),
+        ("x" * 127_000, None),
+    ],
+)
+def test_what_no_process_can_be_given_is_refused(tmp_path, text, problem):
+    manifest = manifest_of(entrypoint=text)
+    env_of(manifest).append({"name": "A", "value": text})
+    found = check(manifest, tmp_path)
+    fields = ["spec.entrypoint", "spec.rayClusterSpec.headGroupSpec.template.spec.containers[0].env[0]"]
+    assert found == ([f"{field}: {problem}" for field in fields] if problem else [])

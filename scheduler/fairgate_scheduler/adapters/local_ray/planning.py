@@ -7,7 +7,7 @@ from typing import Any, Final
 from fairgate_scheduler.adapters.local_ray.layout import State, split_job
 from fairgate_scheduler.adapters.local_ray.plan import Plan, Settings, clean_env, temp_dir_of
 from fairgate_scheduler.adapters.local_ray.processes import MARK
-from fairgate_scheduler.adapters.local_ray.runtime_env import read_runtime_env
+from fairgate_scheduler.adapters.local_ray.runtime_env import OF_THE_RUNNER, read_runtime_env
 from fairgate_scheduler.core.amounts import is_accelerator
 from fairgate_scheduler.core.jobs import Option
 from fairgate_scheduler.core.manifests import ray_resources, read_entrypoint, render_for_option, spec_of
@@ -17,6 +17,8 @@ _OF_THE_IMAGE: Final = frozenset({"PATH", "HOME", "PYTHONPATH", "PYTHONHOME", "L
 """Variables that speak of a container image's file system, not of this machine's."""
 
 _MIB: Final = 1024 * 1024
+_ARGUMENT_MAX_BYTES: Final = 128_000
+"""Linux takes 128 KiB for one argument or variable; the rest is for what the runner puts around it."""
 
 
 def check(manifest: Mapping[str, Any], base_dir: Path) -> list[str]:
@@ -33,7 +35,11 @@ def check(manifest: Mapping[str, Any], base_dir: Path) -> list[str]:
         )
     elif not str(spec.get("entrypoint") or "").strip():
         problems.append("spec.entrypoint: there is nothing to run")
-    problems += [f"spec.{each}" for each in read_runtime_env(str(spec.get("runtimeEnvYAML") or ""), base_dir)[1]]
+    problems += _not_an_argument("spec.entrypoint", str(spec.get("entrypoint") or ""))
+    runtime_env, its_problems = read_runtime_env(str(spec.get("runtimeEnvYAML") or ""), base_dir)
+    problems += [f"spec.{each}" for each in its_problems]
+    for name, value in runtime_env.env_vars.items():
+        problems += _not_an_argument(f"spec.runtimeEnvYAML.env_vars.{name}", f"{name}={value}")
     for path, container in _ray_containers(spec):
         problems += _container_env(container, path)[1]
     return problems
@@ -109,10 +115,13 @@ def _container_env(container: Mapping[str, Any], path: str) -> tuple[dict[str, s
         where = f"{path}.env[{index}]"
         if name.startswith("FAIRGATE_"):
             problems.append(f"{where}: Fairgate sets FAIRGATE_* itself")
+        elif name in OF_THE_RUNNER:
+            warnings.append(f"{where}: {name} is the local runner's to set, and not taken from here")
         elif name in _OF_THE_IMAGE:
             warnings.append(f"{where}: {name} belongs to the container image and is not set here")
         elif not source:
             env[name] = str(entry.get("value") or "")
+            problems += _not_an_argument(where, f"{name}={env[name]}")
         elif any(_is_needed(source.get(kind)) for kind in ("secretKeyRef", "configMapKeyRef")):
             problems.append(
                 f"{where}: the local runner has no Secrets and ConfigMaps; write a value, or optional: true"
@@ -125,6 +134,15 @@ def _container_env(container: Mapping[str, Any], path: str) -> tuple[dict[str, s
                 f"{path}.envFrom[{index}]: the local runner has no Secrets and ConfigMaps; write env, or optional: true"
             )
     return env, problems, warnings
+
+
+def _not_an_argument(where: str, text: str) -> list[str]:
+    """Why a process can not be given this text as an argument or a variable."""
+    if "\0" in text:
+        return [f"{where}: no process can be given the character NUL; take it out"]
+    if len(text.encode(errors="surrogatepass")) > _ARGUMENT_MAX_BYTES:
+        return [f"{where}: longer than the {_ARGUMENT_MAX_BYTES} bytes that a process can be given; put it into a file"]
+    return []
 
 
 def _is_needed(reference: object) -> bool:

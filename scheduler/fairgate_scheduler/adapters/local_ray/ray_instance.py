@@ -15,6 +15,9 @@ from fairgate_scheduler.adapters.local_ray.plan import Plan
 from fairgate_scheduler.adapters.local_ray.prepare import PreparationError, Workplace
 from fairgate_scheduler.adapters.local_ray.results import last_line
 
+_ACCELERATORS: Final = ("GPU", "TPU", "neuron_cores", "HPU", "NPU")
+"""What Ray calls the accelerators that it knows."""
+
 _START_TIMEOUT_S: Final = 180
 _PIP_TIMEOUT_S: Final = 600
 
@@ -78,9 +81,13 @@ def start_ray(plan: Plan, directory: AttemptDir, python: Path, place: Workplace,
         "RAY_ADDRESS": address,
         "RAY_TMPDIR": str(temp_dir),
         "RAY_JOB_CONFIG_JSON_ENV_VAR": json.dumps({"runtime_env": place.for_ray, "metadata": dict(plan.metadata)}),
-        # An instance that the job's code starts besides the attempt's own one has no accelerators.
-        "RAY_OVERRIDE_RESOURCES": json.dumps({name: 0 for name in plan.resources or {} if name != "CPU"}),
+        "RAY_OVERRIDE_RESOURCES": json.dumps(limits_of_others(plan)),
     }
+
+
+def limits_of_others(plan: Plan) -> dict[str, int]:
+    """What an instance has that the job starts besides the attempt's own one: no accelerators, admitted or not."""
+    return {name: 0 for name in (*_ACCELERATORS, *(plan.resources or {})) if name != "CPU"}
 
 
 def python_env(python: Path, place: Workplace, env: Mapping[str, str]) -> dict[str, str]:

@@ -11,6 +11,20 @@ import yaml
 _PASSED_ON: Final = ("excludes", "config", "worker_process_setup_hook")
 """Fields that Ray itself applies to the workers and that mean nothing for the driver."""
 
+OF_THE_RUNNER: Final = frozenset(
+    {
+        "RAY_ADDRESS",
+        "RAY_AUTH_MODE",
+        "RAY_AUTH_TOKEN",
+        "RAY_AUTH_TOKEN_PATH",
+        "RAY_JOB_CONFIG_JSON_ENV_VAR",
+        "RAY_OVERRIDE_RESOURCES",
+        "RAY_START_HOOK",
+        "RAY_TMPDIR",
+    }
+)
+"""Variables that lead an attempt to its own Ray and say what that has: a job must not set them for Ray's start."""
+
 _KNOWN: Final = frozenset({"working_dir", "py_modules", "env_vars", "pip", *_PASSED_ON})
 _REMEDIES: Final[Mapping[str, str]] = {
     "uv": "list the packages under pip",
@@ -121,7 +135,12 @@ def _env_vars(value: object, problems: list[str]) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(each, str) for item in value.items() for each in item):
         problems.append(f"{name}: must be a map of texts to texts; put numbers in quotes")
         return {}
-    problems += [f"{name}.{key}: Fairgate sets FAIRGATE_* itself" for key in value if key.startswith("FAIRGATE_")]
+    for key in value:
+        if key.startswith("FAIRGATE_") or key in OF_THE_RUNNER:
+            what = "FAIRGATE_*" if key.startswith("FAIRGATE_") else key
+            problems.append(f"{name}.{key}: Fairgate sets {what} itself")
+        elif not key or "=" in key:
+            problems.append(f"{name}: {key!r} is no variable's name")
     return value
 
 

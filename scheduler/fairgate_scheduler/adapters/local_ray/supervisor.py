@@ -5,6 +5,7 @@ It is its own session and survives the server; all that it is told is in the att
 of the attempt's lock. Whatever happens, ``exit.json`` is written last, when nothing of the attempt is left.
 """
 
+import errno
 import fcntl
 import math
 import os
@@ -67,7 +68,8 @@ class _Attempt:
             return Result(Phase.FAILED, message=str(error))
         except (RayStartError, OSError) as error:
             _say(str(error))
-            return Result(Phase.LOST, message=str(error))
+            is_the_jobs = isinstance(error, OSError) and error.errno == errno.E2BIG
+            return Result(Phase.FAILED if is_the_jobs else Phase.LOST, message=str(error))
         return self._result(*self._wait(driver))
 
     def _start(self) -> int:
