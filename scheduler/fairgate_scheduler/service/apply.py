@@ -1,5 +1,7 @@
 """Write a plan: one transaction that checks every decision again and drops what is stale. A drop is no error.
 
+What is admitted and has nothing in its way is launched in the same transaction.
+
 Between a plan and its writing, jobs may have been cancelled, have ended or been changed, and the configuration too.
 The next cycle plans again from what is true then.
 """
@@ -12,12 +14,15 @@ from typing import Final
 from fairgate_scheduler.core import lifecycle
 from fairgate_scheduler.core.amounts import Demand
 from fairgate_scheduler.core.jobs import Attempt, Job, JobState
+from fairgate_scheduler.core.launching import launchable
+from fairgate_scheduler.core.lifecycle import Change
 from fairgate_scheduler.core.limits import RunningCounts
 from fairgate_scheduler.core.quota import quota_tree
 from fairgate_scheduler.core.snapshot import Admit, Plan, Preempt, Snapshot
 from fairgate_scheduler.core.usage import Bounds, Usage
 from fairgate_scheduler.ports import Transaction
 from fairgate_scheduler.service.app import App, Writing
+from fairgate_scheduler.service.world import AttemptKey
 
 _logger = logging.getLogger(__name__)
 ADMISSIONS: Final = "admission"
@@ -32,11 +37,14 @@ def apply_plan(app: App, snapshot: Snapshot, plan: Plan, now_ms: int) -> int:
             _logger.info("the configuration was changed while a plan was made: planning again")
             return 0
         attempts = writing.transaction.live_attempts()
-        room = Room(snapshot, attempts, _tenants(writing.transaction, attempts))
+        tenants = _tenants(writing.transaction, attempts)
+        room = Room(snapshot, attempts, tenants)
         planned = {each.job.id: each.job for each in snapshot.running} | {each.id: each for each in snapshot.pending}
-        applying = _Applying(writing, room, planned, now_ms)
+        live = {(each.job, each.number): (tenants[each.job], each) for each in attempts}
+        applying = _Applying(writing, room, planned, live, now_ms)
         written = sum([applying.preempt(each) for each in plan.preemptions])
         written += sum([applying.admit(each) for each in plan.admissions])
+        applying.launch(snapshot)
     dropped = len(plan.preemptions) + len(plan.admissions) - written
     if dropped:
         _logger.info("%s of %s decisions were stale", dropped, dropped + written)
@@ -92,11 +100,13 @@ class Room:
 
 @dataclass(frozen=True, slots=True)
 class _Applying:
-    """One transaction that writes a plan. ``planned``: the jobs as they were when the plan was made."""
+    """One transaction that writes a plan. ``planned``: the jobs as they were when the plan was made. ``live``: every
+    attempt that may not be gone, with its tenant, as it is now."""
 
     writing: Writing
     room: Room
     planned: dict[str, Job]
+    live: dict[AttemptKey, tuple[str, Attempt]]
     now_ms: int
 
     def preempt(self, decision: Preempt) -> bool:
@@ -106,7 +116,7 @@ class _Applying:
         if job is None or attempt is None or job.state not in (JobState.ADMITTED, JobState.RUNNING):
             return False
         change = lifecycle.preempt(job, attempt, decision.reason, self.now_ms)
-        self.writing.write(change)
+        self._write(change)
         self.planned[job.id] = change.job
         self.room.give_back(job.tenant, attempt.demand)
         return True
@@ -119,9 +129,20 @@ class _Applying:
         if not self.room.has(job.tenant, demand):
             return False
         admission = self.writing.transaction.next_number(ADMISSIONS)
-        self.writing.write(lifecycle.admit(job, decision.option, admission, self.now_ms))
+        self._write(lifecycle.admit(job, decision.option, admission, self.now_ms))
         self.room.take(job.tenant, demand)
         return True
+
+    def launch(self, snapshot: Snapshot) -> None:
+        """Launch what nothing stands in the way of."""
+        for attempt in launchable(snapshot.config, snapshot.capacity, tuple(self.live.values())):
+            job = self.writing.transaction.get_job(attempt.job)
+            if job is not None and job.state is JobState.ADMITTED:
+                self._write(lifecycle.launch(job, attempt, self.now_ms))
+
+    def _write(self, change: Change) -> None:
+        self.writing.write(change)
+        self.live.update({(each.job, each.number): (change.job.tenant, each) for each in change.attempts})
 
     def _unchanged(self, name: str) -> Job | None:
         """The job as it is stored, if nobody has changed it since the plan was made (but this plan itself)."""

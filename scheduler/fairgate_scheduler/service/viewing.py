@@ -14,7 +14,9 @@ class Viewer:
     """Views of any number of jobs at one moment. Make it before a transaction is opened: it asks for the world."""
 
     def __init__(self, app: App) -> None:
-        self._snapshot = app.snapshot()
+        with app.world() as world:
+            self._snapshot = world.snapshot()
+            self._blocked = world.blocked()
         self._now_ms = app.clock.now_ms()
 
     @cached_property
@@ -40,7 +42,7 @@ class Viewer:
 
     def _reason(self, job: Job, attempt: Attempt | None) -> HoldReason | None:
         if job.state is JobState.ADMITTED and attempt and attempt.state is AttemptState.RESERVED:
-            return HoldReason.WAITING_FOR_PREEMPTED
+            return HoldReason.WAITING_FOR_PREEMPTED if (job.id, attempt.number) in self._blocked else None
         if job.state is not JobState.PENDING or job.tenant not in self._snapshot.config.tenants:
             return None
         return self._waiting.reason(job)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from itertools import count
 
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
+from fairgate_scheduler.core.launching import launchable
 from fairgate_scheduler.core.lifecycle import Change, expires_at_ms
 from fairgate_scheduler.core.snapshot import Running, Snapshot
 from fairgate_scheduler.core.tenancy import Config
@@ -76,6 +77,17 @@ class World:
     def reserved(self) -> frozenset[AttemptKey]:
         """The attempts that are admitted and not launched."""
         return frozenset(key for key, each in self.attempts.items() if each.state is AttemptState.RESERVED)
+
+    def launchable(self) -> tuple[Attempt, ...]:
+        """Those of the admitted attempts for which there is room now, in the order of admission."""
+        if not self.reserved():
+            return ()
+        attempts = [(self.jobs[each.job].tenant, each) for each in self.attempts.values()]
+        return launchable(self.config, self.snapshot().capacity, attempts)
+
+    def blocked(self) -> frozenset[AttemptKey]:
+        """The admitted attempts that wait until what gives way to them, or their job's last attempt, is gone."""
+        return self.reserved() - {(each.job, each.number) for each in self.launchable()}
 
     def deadlines(self) -> Mapping[str, int]:
         """When each running job reaches its time limit, in milliseconds since the epoch."""

@@ -175,7 +175,8 @@ def _events_tell_one_story(history: History) -> Iterator[str]:
 def _equals_start_in_order(history: History) -> Iterator[str]:
     """Of jobs of one tenant that ask for the same with the same priority, the older one never waits for the younger.
 
-    But a plan that takes an option from the older one may give another option to the younger.
+    But a plan that takes an option from the older one may give another option to the younger, and an older one that was
+    evicted waits for its first option again while the younger may take a later one already.
     """
     waiting: dict[str, tuple[Job, int]] = {}
     updated = {stored.event.job for stored in history.events if stored.event.kind is EventKind.UPDATED}
@@ -183,15 +184,21 @@ def _equals_start_in_order(history: History) -> Iterator[str]:
         name, kind = stored.event.job, stored.event.kind
         job = history.jobs[name]
         if kind is EventKind.ADMITTED:
-            waiting.pop(name, None)
-            for other, since_ms in waiting.values():
-                is_older = _are_equal(job, other) and other.sequence < job.sequence and since_ms < stored.event.at_ms
-                if is_older and not updated & {name, other.id}:
-                    yield f"{name} was admitted at {stored.event.at_ms} while {other.id}, its older equal, waited"
+            at_ms = stored.event.at_ms
+            _, since_ms = waiting.pop(name, (job, at_ms))
+            for other, other_since_ms in waiting.values():
+                is_older = _are_equal(job, other) and other.sequence < job.sequence and other_since_ms < at_ms
+                may_be_chosen = _may_fall_back(other, other_since_ms, at_ms) or not _may_fall_back(job, since_ms, at_ms)
+                if is_older and may_be_chosen and not updated & {name, other.id}:
+                    yield f"{name} was admitted at {at_ms} while {other.id}, its older equal, waited"
         elif kind in (EventKind.SUBMITTED, EventKind.EVICTED, EventKind.REQUEUED):
             waiting[name] = job, stored.event.at_ms
         elif kind in _FINAL or kind is EventKind.STOPPING:
             waiting.pop(name, None)
+
+
+def _may_fall_back(job: Job, since_ms: int, at_ms: int) -> bool:
+    return at_ms - since_ms >= job.fallback_after_ms
 
 
 def _are_equal(one: Job, other: Job) -> bool:

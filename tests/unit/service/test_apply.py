@@ -3,7 +3,7 @@
 import pytest
 from fairgate_scheduler.core.jobs import JobState
 from fairgate_scheduler.core.plan import plan_cycle
-from fairgate_scheduler.core.snapshot import Admit, Plan, Preempt
+from fairgate_scheduler.core.snapshot import Admit, HoldReason, Plan, Preempt
 from fairgate_scheduler.service.apply import apply_plan
 from fairgate_scheduler.service.cancel import cancel
 from fairgate_scheduler.service.query import get_job
@@ -33,7 +33,20 @@ def test_a_plan_written_twice_changes_nothing(rig):
     snapshot, plan = _planned(rig)
     assert _apply(rig, snapshot, plan) == 1
     assert _apply(rig, snapshot, plan) == 0
-    assert rig.events(name) == ["SUBMITTED", "ADMITTED"]
+    assert rig.events(name) == ["SUBMITTED", "ADMITTED", "LAUNCHED"]
+
+
+def test_what_has_nothing_in_its_way_is_launched_with_its_admission(rig):
+    borrows = rig.submit("borrows", gpus=3).job.id
+    rig.run_until(borrows, "RUNNING")
+    fits, waits = rig.submit("fits", "b", gpus=1).job.id, rig.submit("waits", "b", gpus=1).job.id
+    assert _apply(rig, *_planned(rig)) == 3
+    views = {name: get_job(rig.app, name) for name in (fits, waits)}
+    assert [(view.attempt.state.value, view.hold) for view in views.values()] == [
+        ("LAUNCHED", None),
+        ("RESERVED", HoldReason.WAITING_FOR_PREEMPTED),
+    ]
+    assert rig.events(fits)[-1] == "LAUNCHED"
 
 
 @pytest.mark.parametrize("change", [cancel, lambda app, name: update(app, name, priority=1)])
