@@ -19,11 +19,15 @@ HEARTBEAT_LOOKS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class WatchItem:
-    """One event with the job as it is now, or a heartbeat without either. ``sequence``: go on after this one."""
+    """One event with the job as it is now, or a heartbeat without either. ``sequence``: go on after this one.
+
+    ``is_caught_up``: of a heartbeat, nothing newer than ``sequence`` was there.
+    """
 
     sequence: int
     stored: StoredEvent | None = None
     view: JobView | None = None
+    is_caught_up: bool = False
 
 
 def watch(
@@ -32,13 +36,14 @@ def watch(
     """The events after ``after`` (``None``: from now on) of a tenant and all below it, or of one job.
 
     It waits for more until ``should_stop``, which is asked twice a second, says so. The first item is a heartbeat that
-    tells where the stream begins.
+    tells where the stream begins. One that has caught up comes right after what was there to be told at the begin.
 
     Raises:
         NotFound: no such tenant or job. InvalidArgument: a sequence number that was never given.
     """
     at, tenants = _start(app, tenant, job, after)
-    yield WatchItem(at)
+    is_caught_up = after is None
+    yield WatchItem(at, is_caught_up=is_caught_up)
     while not should_stop():
         seen = app.changes.count
         viewer = Viewer(app)
@@ -53,11 +58,14 @@ def watch(
         at = events[-1].sequence if len(events) == _BATCH else max(at, last)
         if events:
             continue
+        if not is_caught_up:
+            is_caught_up = True
+            yield WatchItem(at, is_caught_up=True)
         for _ in range(HEARTBEAT_LOOKS):
             if app.changes.wait(seen, _LOOK_S) > seen or should_stop():
                 break
         else:
-            yield WatchItem(at)
+            yield WatchItem(at, is_caught_up=True)
 
 
 def _start(app: App, tenant: str | None, job: str | None, after: int | None) -> tuple[int, frozenset[str] | None]:

@@ -51,8 +51,25 @@ def test_from_now_on_tells_only_what_comes_and_at_once(rig, monkeypatch):
 def test_a_quiet_stream_has_a_heartbeat_and_passes_what_it_does_not_tell(rig, monkeypatch):
     monkeypatch.setattr(watching, "_LOOK_S", 0.001)
     rig.submit("one", "a")
+    begin, beat = _take(watch(rig.app, "b", None, None, _never), 2)
+    assert (begin.sequence, beat.sequence, beat.stored, beat.view) == (1, 1, None, None)
+    assert (begin.is_caught_up, beat.is_caught_up) == (True, True)
+
+
+@pytest.mark.parametrize(("after", "told"), [(0, [0, 1, 2, 2]), (1, [1, 2, 2]), (2, [2, 2])])
+def test_what_was_there_at_the_begin_is_followed_at_once_by_word_that_it_was_all(rig, monkeypatch, after, told):
+    monkeypatch.setattr(watching, "_LOOK_S", 30)  # a test that waited for a quiet stream would not end
+    rig.submit("one")
+    rig.submit("two")
+    items = _take(watch(rig.app, None, None, after, _never), len(told))
+    assert [each.sequence for each in items] == told
+    assert [each.is_caught_up for each in items] == [False] * (len(told) - 1) + [True]
+
+
+def test_what_is_not_told_is_passed(rig):
+    rig.submit("one", "a")
     begin, beat = _take(watch(rig.app, "b", None, 0, _never), 2)
-    assert (begin.sequence, beat.sequence, beat.stored, beat.view) == (0, 1, None, None)
+    assert (begin.sequence, beat.sequence, beat.is_caught_up) == (0, 1, True)
 
 
 def test_it_ends_when_it_is_told_to(rig, monkeypatch):

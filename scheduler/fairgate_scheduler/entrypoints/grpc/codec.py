@@ -139,13 +139,13 @@ def encode_event(stored: StoredEvent) -> jobs_pb2.JobEvent:
     )
 
 
-def encode_watch_item(item: WatchItem, *, caught_up: bool) -> job_service_pb2.WatchJobsResponse:
+def encode_watch_item(item: WatchItem) -> job_service_pb2.WatchJobsResponse:
     """An event with its job, or a heartbeat."""
     return job_service_pb2.WatchJobsResponse(
         sequence=item.sequence,
         event=encode_event(item.stored) if item.stored else None,
         job=encode_job(item.view) if item.view else None,
-        caught_up=caught_up,
+        caught_up=item.is_caught_up,
     )
 
 

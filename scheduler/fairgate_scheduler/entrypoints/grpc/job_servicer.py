@@ -72,11 +72,9 @@ class JobServicer(job_service_pb2_grpc.JobServiceServicer):
         tenant = names.read_tenants(request.parent)
         job = names.read_job(request.job, "job") if request.job else None
         after = request.after_sequence if request.HasField("after_sequence") else None
-        has_backlog = after is not None
         with fields.renamed(fields.of_parent):
             for item in watch(self._app, tenant, job, after, self._should_stop(context)):
-                yield codec.encode_watch_item(item, caught_up=item.stored is None and not has_backlog)
-                has_backlog = False
+                yield codec.encode_watch_item(item)
         self._check_not_stopping("watch again after the last sequence number")
 
     def CancelJob(  # noqa: N802
