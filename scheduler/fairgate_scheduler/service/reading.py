@@ -95,9 +95,8 @@ def prepare(request: SubmitRequest, config: Config, now_ms: int) -> Prepared:
     try:
         document = read_mapping(request.manifest_text, "manifest")
         request = replace(request, spec=_with_annotations(request.spec, document))
-        understood = understand(
-            document.data, list(request.spec.options), config, request.tenant, request.spec.workload
-        )
+        workload = request.spec.workload if request.spec.workload in config.speeds else None  # _check_fields tells
+        understood = understand(document.data, list(request.spec.options), config, request.tenant, workload)
     except DocumentError as error:
         violations += [_of_problem(each, document) for each in error.problems]
     except ManifestError as error:

@@ -148,6 +148,8 @@ def test_refusals_name_the_field_and_the_remedy_and_leave_nothing_behind(rig, ch
     assert field in {each.field for each in caught.value.violations}
     assert says in str(caught.value)
     assert all(each.remedy for each in caught.value.violations)
+    messages = [each.message.removeprefix("line 1: ") for each in caught.value.violations]
+    assert len(set(messages)) == len(messages), "something is said twice"
     assert _names(rig) == []
 
 
