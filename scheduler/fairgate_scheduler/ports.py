@@ -199,6 +199,9 @@ class Runner(Protocol):
     def check(self, manifest: Mapping[str, Any]) -> Sequence[str]:
         """Everything in a valid RayJob that can not run here, as sentences ``FIELD: what is wrong; the remedy``."""
 
+    def remarks(self, config: Config) -> Sequence[str]:
+        """Everything in a valid configuration that is kept but has no effect here, as sentences."""
+
     def launch(self, launch: Launch) -> None:
         """Start an attempt unless it was started before, by whomever. Returns before it is ready."""
 

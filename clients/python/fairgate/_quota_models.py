@@ -33,7 +33,8 @@ class JobPreview:
 class ConfigChange:
     """What a new version of the configuration changes: its text line by line, and the jobs of now.
 
-    ``waits`` lists at most 100 of the ``waiting_count`` jobs that would wait.
+    ``waits`` lists at most 100 of the ``waiting_count`` jobs that would wait. ``warnings`` say what of the
+    configuration is kept but has no effect where the jobs run.
     """
 
     config: Config
@@ -42,6 +43,7 @@ class ConfigChange:
     evictions: tuple[JobPreview, ...] = ()
     waits: tuple[JobPreview, ...] = ()
     waiting_count: int = 0
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

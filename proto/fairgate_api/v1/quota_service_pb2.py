@@ -27,7 +27,7 @@ from google.api import field_behavior_pb2 as google_dot_api_dot_field__behavior_
 from google.api import resource_pb2 as google_dot_api_dot_resource__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#fairgate_api/v1/quota_service.proto\x12\x0f\x66\x61irgate_api.v1\x1a\x1c\x66\x61irgate_api/v1/quotas.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\"\x12\n\x10GetConfigRequest\"r\n\x12\x41pplyConfigRequest\x12\x14\n\x06source\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x12\n\x04\x65tag\x18\x02 \x01(\tB\x04\xe2\x41\x01\x01\x12\x1b\n\rvalidate_only\x18\x03 \x01(\x08\x42\x04\xe2\x41\x01\x01\x12\x15\n\x07\x63omment\x18\x04 \x01(\tB\x04\xe2\x41\x01\x01\"\x80\x01\n\x13\x41pplyConfigResponse\x12\'\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x17.fairgate_api.v1.Config\x12\x0f\n\x07\x63hanges\x18\x02 \x03(\t\x12/\n\x07preview\x18\x03 \x01(\x0b\x32\x1e.fairgate_api.v1.ConfigPreview\"G\n\x12ListTenantsRequest\x12\x17\n\tpage_size\x18\x01 \x01(\x05\x42\x04\xe2\x41\x01\x01\x12\x18\n\npage_token\x18\x02 \x01(\tB\x04\xe2\x41\x01\x01\"X\n\x13ListTenantsResponse\x12(\n\x07tenants\x18\x01 \x03(\x0b\x32\x17.fairgate_api.v1.Tenant\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"E\n\x15GetTenantUsageRequest\x12,\n\x06tenant\x18\x01 \x01(\tB\x1c\xe2\x41\x01\x02\xfa\x41\x15\n\x13\x66\x61irgate.dev/Tenant\"G\n\x12ListFlavorsRequest\x12\x17\n\tpage_size\x18\x01 \x01(\x05\x42\x04\xe2\x41\x01\x01\x12\x18\n\npage_token\x18\x02 \x01(\tB\x04\xe2\x41\x01\x01\"X\n\x13ListFlavorsResponse\x12(\n\x07\x66lavors\x18\x01 \x03(\x0b\x32\x17.fairgate_api.v1.Flavor\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xbd\x03\n\x0cQuotaService\x12G\n\tGetConfig\x12!.fairgate_api.v1.GetConfigRequest\x1a\x17.fairgate_api.v1.Config\x12X\n\x0b\x41pplyConfig\x12#.fairgate_api.v1.ApplyConfigRequest\x1a$.fairgate_api.v1.ApplyConfigResponse\x12X\n\x0bListTenants\x12#.fairgate_api.v1.ListTenantsRequest\x1a$.fairgate_api.v1.ListTenantsResponse\x12V\n\x0eGetTenantUsage\x12&.fairgate_api.v1.GetTenantUsageRequest\x1a\x1c.fairgate_api.v1.TenantUsage\x12X\n\x0bListFlavors\x12#.fairgate_api.v1.ListFlavorsRequest\x1a$.fairgate_api.v1.ListFlavorsResponseb\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n#fairgate_api/v1/quota_service.proto\x12\x0f\x66\x61irgate_api.v1\x1a\x1c\x66\x61irgate_api/v1/quotas.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\"\x12\n\x10GetConfigRequest\"r\n\x12\x41pplyConfigRequest\x12\x14\n\x06source\x18\x01 \x01(\tB\x04\xe2\x41\x01\x02\x12\x12\n\x04\x65tag\x18\x02 \x01(\tB\x04\xe2\x41\x01\x01\x12\x1b\n\rvalidate_only\x18\x03 \x01(\x08\x42\x04\xe2\x41\x01\x01\x12\x15\n\x07\x63omment\x18\x04 \x01(\tB\x04\xe2\x41\x01\x01\"\x92\x01\n\x13\x41pplyConfigResponse\x12\'\n\x06\x63onfig\x18\x01 \x01(\x0b\x32\x17.fairgate_api.v1.Config\x12\x0f\n\x07\x63hanges\x18\x02 \x03(\t\x12/\n\x07preview\x18\x03 \x01(\x0b\x32\x1e.fairgate_api.v1.ConfigPreview\x12\x10\n\x08warnings\x18\x04 \x03(\t\"G\n\x12ListTenantsRequest\x12\x17\n\tpage_size\x18\x01 \x01(\x05\x42\x04\xe2\x41\x01\x01\x12\x18\n\npage_token\x18\x02 \x01(\tB\x04\xe2\x41\x01\x01\"X\n\x13ListTenantsResponse\x12(\n\x07tenants\x18\x01 \x03(\x0b\x32\x17.fairgate_api.v1.Tenant\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"E\n\x15GetTenantUsageRequest\x12,\n\x06tenant\x18\x01 \x01(\tB\x1c\xe2\x41\x01\x02\xfa\x41\x15\n\x13\x66\x61irgate.dev/Tenant\"G\n\x12ListFlavorsRequest\x12\x17\n\tpage_size\x18\x01 \x01(\x05\x42\x04\xe2\x41\x01\x01\x12\x18\n\npage_token\x18\x02 \x01(\tB\x04\xe2\x41\x01\x01\"X\n\x13ListFlavorsResponse\x12(\n\x07\x66lavors\x18\x01 \x03(\x0b\x32\x17.fairgate_api.v1.Flavor\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t2\xbd\x03\n\x0cQuotaService\x12G\n\tGetConfig\x12!.fairgate_api.v1.GetConfigRequest\x1a\x17.fairgate_api.v1.Config\x12X\n\x0b\x41pplyConfig\x12#.fairgate_api.v1.ApplyConfigRequest\x1a$.fairgate_api.v1.ApplyConfigResponse\x12X\n\x0bListTenants\x12#.fairgate_api.v1.ListTenantsRequest\x1a$.fairgate_api.v1.ListTenantsResponse\x12V\n\x0eGetTenantUsage\x12&.fairgate_api.v1.GetTenantUsageRequest\x1a\x1c.fairgate_api.v1.TenantUsage\x12X\n\x0bListFlavors\x12#.fairgate_api.v1.ListFlavorsRequest\x1a$.fairgate_api.v1.ListFlavorsResponseb\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -57,17 +57,17 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_APPLYCONFIGREQUEST']._serialized_start=166
   _globals['_APPLYCONFIGREQUEST']._serialized_end=280
   _globals['_APPLYCONFIGRESPONSE']._serialized_start=283
-  _globals['_APPLYCONFIGRESPONSE']._serialized_end=411
-  _globals['_LISTTENANTSREQUEST']._serialized_start=413
-  _globals['_LISTTENANTSREQUEST']._serialized_end=484
-  _globals['_LISTTENANTSRESPONSE']._serialized_start=486
-  _globals['_LISTTENANTSRESPONSE']._serialized_end=574
-  _globals['_GETTENANTUSAGEREQUEST']._serialized_start=576
-  _globals['_GETTENANTUSAGEREQUEST']._serialized_end=645
-  _globals['_LISTFLAVORSREQUEST']._serialized_start=647
-  _globals['_LISTFLAVORSREQUEST']._serialized_end=718
-  _globals['_LISTFLAVORSRESPONSE']._serialized_start=720
-  _globals['_LISTFLAVORSRESPONSE']._serialized_end=808
-  _globals['_QUOTASERVICE']._serialized_start=811
-  _globals['_QUOTASERVICE']._serialized_end=1256
+  _globals['_APPLYCONFIGRESPONSE']._serialized_end=429
+  _globals['_LISTTENANTSREQUEST']._serialized_start=431
+  _globals['_LISTTENANTSREQUEST']._serialized_end=502
+  _globals['_LISTTENANTSRESPONSE']._serialized_start=504
+  _globals['_LISTTENANTSRESPONSE']._serialized_end=592
+  _globals['_GETTENANTUSAGEREQUEST']._serialized_start=594
+  _globals['_GETTENANTUSAGEREQUEST']._serialized_end=663
+  _globals['_LISTFLAVORSREQUEST']._serialized_start=665
+  _globals['_LISTFLAVORSREQUEST']._serialized_end=736
+  _globals['_LISTFLAVORSRESPONSE']._serialized_start=738
+  _globals['_LISTFLAVORSRESPONSE']._serialized_end=826
+  _globals['_QUOTASERVICE']._serialized_start=829
+  _globals['_QUOTASERVICE']._serialized_end=1274
 # @@protoc_insertion_point(module_scope)

@@ -26,14 +26,16 @@ class ApplyConfigRequest(_message.Message):
     def __init__(self, source: _Optional[str] = ..., etag: _Optional[str] = ..., validate_only: bool = ..., comment: _Optional[str] = ...) -> None: ...
 
 class ApplyConfigResponse(_message.Message):
-    __slots__ = ("config", "changes", "preview")
+    __slots__ = ("config", "changes", "preview", "warnings")
     CONFIG_FIELD_NUMBER: _ClassVar[int]
     CHANGES_FIELD_NUMBER: _ClassVar[int]
     PREVIEW_FIELD_NUMBER: _ClassVar[int]
+    WARNINGS_FIELD_NUMBER: _ClassVar[int]
     config: _quotas_pb2.Config
     changes: _containers.RepeatedScalarFieldContainer[str]
     preview: _quotas_pb2.ConfigPreview
-    def __init__(self, config: _Optional[_Union[_quotas_pb2.Config, _Mapping]] = ..., changes: _Optional[_Iterable[str]] = ..., preview: _Optional[_Union[_quotas_pb2.ConfigPreview, _Mapping]] = ...) -> None: ...
+    warnings: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, config: _Optional[_Union[_quotas_pb2.Config, _Mapping]] = ..., changes: _Optional[_Iterable[str]] = ..., preview: _Optional[_Union[_quotas_pb2.ConfigPreview, _Mapping]] = ..., warnings: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class ListTenantsRequest(_message.Message):
     __slots__ = ("page_size", "page_token")

@@ -1,6 +1,6 @@
 """The configuration that platform admins keep in Git: one document, or several that together are one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Final
@@ -57,16 +57,20 @@ ROLES: Final = ("submitter", "operator", "viewer")
 PRINCIPAL_KINDS: Final = ("user", "group", "serviceaccount")
 
 
-def read_config(text: str, name: str = "config.yaml") -> Config:
+Check = Callable[[Config], Iterable[Fault]]
+"""Finds what is wrong with a configuration as a whole."""
+
+
+def read_config(text: str, name: str = "config.yaml", checks: Sequence[Check] = (check_config,)) -> Config:
     """The configuration of one document.
 
     Raises:
         DocumentError: anything in it is wrong; it lists every problem with its line.
     """
-    return read_configs([(name, text)])
+    return read_configs([(name, text)], checks)
 
 
-def read_configs(documents: Iterable[tuple[str, str]]) -> Config:
+def read_configs(documents: Iterable[tuple[str, str]], checks: Sequence[Check] = (check_config,)) -> Config:
     """The configuration that several documents, as (name, text), make together. No name may be in two of them.
 
     Raises:
@@ -80,7 +84,7 @@ def read_configs(documents: Iterable[tuple[str, str]]) -> Config:
         except DocumentError as error:
             problems.extend(error.problems)
     config = reading.config()
-    problems.extend(reading.locate(fault) for fault in check_config(config))
+    problems.extend(reading.locate(fault) for check in checks for fault in check(config))
     if problems:
         raise DocumentError(problems)
     return config

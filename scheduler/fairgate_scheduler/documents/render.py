@@ -76,7 +76,14 @@ def _differences(old: Mapping[str, object], new: Mapping[str, object], path: str
         if isinstance(before, Mapping) and isinstance(after, Mapping):
             yield from _differences(before, after, here)
         else:
-            yield ConfigChange(here, *(None if side is None else emit_flow(side) for side in (before, after)))
+            sides = (None if side is None else emit_flow(_bare(side, path)) for side in (before, after))
+            yield ConfigChange(here, *sides)
+
+
+def _bare(value: object, section: str) -> object:
+    """A flavor or a tenant without what it has by default, as ``render_config`` writes it; other values as they are."""
+    defaults = {"flavors": _flavor(Flavor("")), "tenants": _tenant(Tenant(""))}.get(section)
+    return _without(value, defaults) if defaults and isinstance(value, Mapping) else value
 
 
 def _flavor(flavor: Flavor) -> dict[str, object]:
@@ -169,7 +176,7 @@ def _present(fields: dict[str, object]) -> dict[str, object]:
     return {key: value for key, value in fields.items() if value is not None}
 
 
-def _without(fields: dict[str, object], defaults: dict[str, object]) -> dict[str, object]:
+def _without(fields: Mapping[str, object], defaults: Mapping[str, object]) -> dict[str, object]:
     return {key: value for key, value in fields.items() if key not in defaults or value != defaults[key]}
 
 

@@ -1,6 +1,7 @@
 """The only wiring: settings in, a server out. Everything that runs is put together here."""
 
 import fcntl
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -18,6 +19,8 @@ from fairgate_scheduler.ports import Runner
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.cycle import Scheduler, Timing
 from fairgate_scheduler.service.quota import apply_config
+
+_logger = logging.getLogger(__name__)
 
 
 class StartError(Exception):
@@ -64,7 +67,9 @@ def serve_with(
         clock = SystemClock()
         app = App(store, make_runner(), clock)
         if config_source is not None:
-            apply_config(app, config_source, by="fairgate up", comment="given at the start")
+            applied = apply_config(app, config_source, by="fairgate up", comment="given at the start")
+            for text in applied.warnings:
+                _logger.warning("the configuration: %s", text)
         server: GrpcServer = build(app, settings)
         stack.callback(server.stop)
         loop = Loop(app, Scheduler(app, Timing(poll_ms=settings.poll_ms)), clock)

@@ -11,7 +11,6 @@ import typer
 
 from fairgate_scheduler.adapters.local_ray.planning import make_plan
 from fairgate_scheduler.adapters.local_ray.runner import Planner
-from fairgate_scheduler.documents.config_file import read_config
 from fairgate_scheduler.documents.problems import DocumentError, Problem
 from fairgate_scheduler.entrypoints.bootstrap import StartError, serve
 from fairgate_scheduler.entrypoints.grpc.auth import TokenFileError
@@ -19,6 +18,7 @@ from fairgate_scheduler.entrypoints.grpc.server import AddressError
 from fairgate_scheduler.entrypoints.settings import Settings
 from fairgate_scheduler.ports import StoreError
 from fairgate_scheduler.service.errors import FairgateError
+from fairgate_scheduler.service.quota import parse
 
 
 def run(settings: Settings, config: Path | None, planner: Planner = make_plan) -> int:
@@ -57,7 +57,7 @@ def _read(config: Path) -> str:
         why = error.strerror if isinstance(error, OSError) else "it is not text"
         problem = Problem("", 1, f"it can not be read: {why}", "name a configuration file with --config", str(config))
         raise DocumentError([problem]) from error
-    read_config(source, str(config))
+    parse(source, str(config))
     return source
 
 

@@ -2,13 +2,11 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 
+from fairgate_scheduler.core.config_checks import check_config
 from fairgate_scheduler.core.jobs import Job
-from fairgate_scheduler.core.plan import plan_cycle
-from fairgate_scheduler.core.snapshot import Preempt, Snapshot
-from fairgate_scheduler.core.support import UnsupportedPolicyError, check_supported
+from fairgate_scheduler.core.snapshot import Snapshot
 from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.documents.config_file import read_config
 from fairgate_scheduler.documents.problems import DocumentError
@@ -16,28 +14,21 @@ from fairgate_scheduler.documents.render import ConfigChange, diff_configs
 from fairgate_scheduler.ports import ConfigVersion
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound, Violation
-
-
-@dataclass(frozen=True, slots=True)
-class Preview:
-    """What the next cycle would do under a configuration, to the jobs as they are now.
-
-    ``flavors``: what each job that starts would start on, and what each that is evicted would lose.
-    """
-
-    starts: tuple[str, ...]
-    evicts: tuple[Preempt, ...]
-    waits: tuple[str, ...]
-    flavors: Mapping[str, str] = field(default_factory=dict)
+from fairgate_scheduler.service.preview import Preview, preview
+from fairgate_scheduler.service.supported import unsupported
 
 
 @dataclass(frozen=True, slots=True)
 class ApplyResult:
-    """The version that is in force now (with ``validate_only``: that would be), what differs, and what comes of it."""
+    """The version that is in force now (with ``validate_only``: that would be), what differs, and what comes of it.
+
+    ``warnings``: what of it has no effect where the jobs run.
+    """
 
     version: ConfigVersion
     changes: tuple[ConfigChange, ...]
     preview: Preview
+    warnings: tuple[str, ...] = ()
 
 
 def get_config(app: App) -> ConfigVersion:
@@ -81,7 +72,7 @@ def apply_config(
 def read_source(source: str) -> Config:
     """The configuration of a document. Raises InvalidArgument with every problem and its line."""
     try:
-        config = read_config(source)
+        config = parse(source)
     except DocumentError as error:
         raise InvalidArgument(
             Violation(
@@ -89,32 +80,24 @@ def read_source(source: str) -> Config:
             )
             for each in error.problems
         ) from error
-    try:
-        check_supported(config)
-    except UnsupportedPolicyError as error:
-        raise InvalidArgument([Violation(f"config.{error.key}", "it is not supported yet", "remove it")]) from error
     return config
+
+
+def parse(source: str, name: str = "config.yaml") -> Config:
+    """The configuration of a document that lies in a file of this name.
+
+    Raises:
+        DocumentError: with everything in it that is wrong, or is not built yet.
+    """
+    return read_config(source, name, (check_config, unsupported))
 
 
 def _result(app: App, version: ConfigVersion, before: ConfigVersion | None) -> ApplyResult:
     if before is not None and before.source == version.source:
         version = before
     changes = tuple(diff_configs(before.config if before else Config(), version.config))
-    return ApplyResult(version, changes, _preview(app.snapshot(), version.config, app.clock.now_ms()))
-
-
-def _preview(snapshot: Snapshot, config: Config, now_ms: int) -> Preview:
-    plan = plan_cycle(replace(snapshot, config=config), now_ms)
-    starts = tuple(each.job for each in plan.admissions)
-    evicted = {each.job for each in plan.preemptions}
-    options = {job.id: job.options for job in _live(snapshot)}
-    chosen = {each.job.id: each.attempt.option for each in snapshot.running if each.job.id in evicted}
-    chosen |= {each.job: each.option for each in plan.admissions}
-    flavors = {job: options[job][option].flavor for job, option in chosen.items()}
-    waiting = [job.id for job in snapshot.pending] + [
-        each.job.id for each in snapshot.running if each.job.id in evicted
-    ]
-    return Preview(starts, plan.preemptions, tuple(name for name in waiting if name not in starts), flavors)
+    outlook = preview(app.snapshot(), version.config, app.clock.now_ms())
+    return ApplyResult(version, changes, outlook, tuple(app.runner.remarks(version.config)))
 
 
 def _check_tenants_in_use(config: Config, snapshot: Snapshot) -> None:

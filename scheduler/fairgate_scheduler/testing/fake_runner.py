@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import Demand
 from fairgate_scheduler.core.lifecycle import Observation, Phase
+from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.ports import Clock, Launch, LogChunk
 
 _ENDS: Final[Mapping[int, Phase]] = {0: Phase.SUCCEEDED}
@@ -69,6 +70,10 @@ class FakeRunner:
         if str(manifest["spec"]["entrypoint"]).startswith("impossible"):
             return ["spec.entrypoint: it says so itself; write another one"]
         return []
+
+    def remarks(self, config: Config) -> tuple[str, ...]:
+        """Nothing to say."""
+        return ()
 
     def launch(self, launch: Launch) -> None:
         """Start it, unless there is a trace of it. A forgotten attempt has none, as with real processes."""

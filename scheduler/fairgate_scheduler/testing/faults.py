@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fairgate_scheduler.core.lifecycle import Observation
+from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.ports import Launch, LogChunk, Runner, Store, Transaction
 
 Value = TypeVar("Value")
@@ -97,6 +98,10 @@ class FaultyRunner:
     def check(self, manifest: Mapping[str, Any]) -> Sequence[str]:
         """What can not run."""
         return self._runner.check(manifest)
+
+    def remarks(self, config: Config) -> Sequence[str]:
+        """What has no effect."""
+        return self._runner.remarks(config)
 
     def launch(self, launch: Launch) -> None:
         """Start an attempt, perhaps."""

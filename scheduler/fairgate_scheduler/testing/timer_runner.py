@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from fairgate_scheduler.core.lifecycle import Observation, Phase
+from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.ports import Launch, LogChunk
 
 _COMMAND: Final = "sleep"
@@ -36,6 +37,10 @@ class TimerRunner:
         except ValueError as error:
             return [f"spec.entrypoint: {error}; write {_COMMAND} and seconds"]
         return []
+
+    def remarks(self, config: Config) -> tuple[str, ...]:
+        """Nothing to say."""
+        return ()
 
     def launch(self, launch: Launch) -> None:
         """Start the timer, unless it was started or stopped before."""

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 from fairgate_scheduler.core.amounts import UNLIMITED
-from fairgate_scheduler.core.tenancy import Budget, Flavor, Quota, QuotaCut, Tenant
+from fairgate_scheduler.core.tenancy import Budget, Config, Flavor, Quota, QuotaCut, Tenant
 from fairgate_scheduler.documents.config_file import read_config, read_configs
 from fairgate_scheduler.documents.problems import DocumentError
 from fairgate_scheduler.documents.render import ConfigChange, diff_configs
@@ -308,6 +308,13 @@ def test_problems_name_their_file():
     ]
 
 
+def test_what_comes_or_goes_is_told_without_its_defaults():
+    new = read_config("version: 1\nflavors: {a: {price: 2}, cpu: {default_for_cpu_pods: true}}\ntenants: [{id: org}]\n")
+    told = ["flavors.a: {price: 2}", "flavors.cpu: {default_for_cpu_pods: true}", "tenants.org: {}"]
+    assert [str(each) for each in diff_configs(Config(), new)] == [f"+ {each}" for each in told]
+    assert [str(each) for each in diff_configs(new, Config())] == [f"- {each}" for each in told]
+
+
 def test_changes_are_told_by_field():
     old = read_config(FULL)
     new = read_config(
@@ -320,7 +327,7 @@ def test_changes_are_told_by_field():
     assert diff_configs(old, new) == [
         ConfigChange("tenants.speech.weight", "1/3", "2"),
         ConfigChange("tenants.speech.quota.a100[nvidia.com/gpu].borrowing_limit", None, "4"),
-        ConfigChange("tenants.other", None, "{parent: root, weight: 1}"),
+        ConfigChange("tenants.other", None, "{parent: root}"),
         ConfigChange("priorities.high", "10", None),
         ConfigChange("priorities.top", None, "99"),
         ConfigChange("policy.rebalance", "true", "false"),

@@ -32,6 +32,12 @@ def test_it_serves_with_the_configuration_that_it_was_given(settings):
     assert stat.S_IMODE(settings.token_file.stat().st_mode) == 0o600
 
 
+def test_what_has_no_effect_here_is_said(settings, caplog):
+    with serve(settings, CONFIG.replace("id: a,", "id: a, namespace: lab,")):
+        pass
+    assert "namespace (tenant a): kept, but has no effect with the local runner" in caplog.text
+
+
 def test_what_was_kept_is_there_after_a_restart(settings):
     with serve(settings, CONFIG) as running:
         request = SubmitRequest("a", None, ray_job(), JobSpec(time_limit_ms=60_000))

@@ -24,7 +24,7 @@ def test_the_manifests_of_the_tutorial_say_what_is_best_said_but_one(name):
     assert len(told) == (2 if name == AS_PEOPLE_HAVE_IT else 0), warnings
 
 
-@pytest.mark.parametrize(("columns", "width"), [(None, 160), ("100", 100)])
+@pytest.mark.parametrize(("columns", "width"), [(None, 180), ("100", 100)])
 def test_a_file_has_room_for_the_tables(monkeypatch, columns, width):
     monkeypatch.delenv("FORCE_COLOR", raising=False)
     monkeypatch.delenv("COLUMNS", raising=False)

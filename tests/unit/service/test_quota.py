@@ -1,4 +1,5 @@
 import pytest
+from fairgate_scheduler.core.snapshot import HoldReason
 from fairgate_scheduler.service.cancel import cancel
 from fairgate_scheduler.service.errors import Aborted, FailedPrecondition, InvalidArgument
 from fairgate_scheduler.service.quota import apply_config, get_config
@@ -82,6 +83,57 @@ def test_what_is_not_built_yet_is_refused_by_name(rig):
     with pytest.raises(InvalidArgument) as caught:
         apply_config(rig.app, _source(rig, "priorities:", "policy: {backfill_after: 30m}\npriorities:"))
     assert caught.value.field == "config.policy.backfill_after"
+
+
+def test_all_that_is_not_built_yet_is_told_at_once_with_its_line(rig):
+    source = """\
+version: 1
+flavors: {h100: {pric: 1}}
+tenants:
+  - {id: org}
+  - {id: a, parent: org, budget: {accelerator_hours: 1, period: 7d}}
+  - {id: b, parent: org, budget: {accelerator_hours: 2, period: 7d}}
+policy:
+  backfill_after: 30m
+  history_half_life: 7d
+"""
+    with pytest.raises(InvalidArgument) as caught:
+        apply_config(rig.app, source)
+    told = {each.field: each.message for each in caught.value.violations}
+    assert told == {
+        "config.flavors.h100.pric": "line 2: unknown key 'pric'",
+        "config.tenants[1].budget": "line 5: budget is not supported yet",
+        "config.tenants[2].budget": "line 6: budget is not supported yet",
+        "config.policy.backfill_after": "line 8: backfill_after is not supported yet",
+        "config.policy.history_half_life": "line 9: history_half_life is not supported yet",
+    }
+
+
+def test_a_preview_says_why_jobs_would_wait(rig):
+    big = rig.submit("big", gpus=4).job.id
+    rig.run_until(big, "RUNNING")
+    small = rig.submit("small", gpus=1).job.id
+    huge = rig.submit("huge", "b", gpus=3).job.id
+    source = _source(rig, "max_priority: 100", "max_running_jobs: 1")
+    preview = apply_config(rig.app, source, validate_only=True).preview
+    assert (preview.starts, preview.evicts, preview.waits) == ((), (), (small, huge))
+    assert preview.reasons == {small: HoldReason.TENANT_LIMIT, huge: HoldReason.WAITING_FOR_QUOTA}
+
+
+def test_a_preview_says_why_the_evicted_would_wait_when_what_starts_has_started(rig):
+    borrows = rig.submit("borrows", gpus=3).job.id
+    rig.run_until(borrows, "RUNNING")
+    owns = rig.submit("owns", "b", gpus=2).job.id
+    preview = apply_config(rig.app, get_config(rig.app).source, validate_only=True).preview
+    assert (preview.starts, preview.waits) == ((owns,), (borrows,))
+    assert preview.reasons == {borrows: HoldReason.WAITING_FOR_QUOTA}
+
+
+def test_the_runner_says_what_of_a_configuration_has_no_effect(rig, monkeypatch):
+    monkeypatch.setattr(rig.runner, "remarks", lambda config: [f"{len(config.tenants)} tenants in vain"])
+    before = get_config(rig.app).source
+    for validate_only in (True, False):
+        assert apply_config(rig.app, before, validate_only=validate_only).warnings == ("3 tenants in vain",)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from fairgate._cli import names
 from fairgate._cli.config_files import ConfigSource, read_config
 from fairgate._cli.get import Output, get_config
 from fairgate._cli.plain import dump
-from fairgate._cli.report import ExitCode, relocate, usage_error
+from fairgate._cli.report import ExitCode, relocate, usage_error, warn
 from fairgate._cli.session import OutputFormat, Session, session_of
 from fairgate._errors import FairgateError, NotFound
 from fairgate._quota_models import ConfigChange, JobPreview
@@ -102,7 +102,9 @@ def is_asking_possible() -> bool:
 
 
 def _show(session: Session, change: ConfigChange) -> None:
-    """The changes, then what becomes of the jobs of now."""
+    """What has no effect, the changes, then what becomes of the jobs of now."""
+    for text in change.warnings:
+        warn(session, text)
     if not change.changes:
         session.out.print("nothing changes", markup=False)
         return

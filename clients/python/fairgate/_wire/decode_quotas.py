@@ -25,6 +25,7 @@ def config_change(message: service_pb2.ApplyConfigResponse) -> models.ConfigChan
         tuple(_preview(each) for each in preview.evictions),
         tuple(_preview(each) for each in preview.waits),
         preview.waiting_count,
+        tuple(message.warnings),
     )
 
 

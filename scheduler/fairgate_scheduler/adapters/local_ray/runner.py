@@ -18,8 +18,10 @@ from fairgate_scheduler.adapters.local_ray import layout, planning, processes
 from fairgate_scheduler.adapters.local_ray.layout import AttemptDir, State
 from fairgate_scheduler.adapters.local_ray.plan import Plan, Settings, clean_env, temp_dir_of
 from fairgate_scheduler.adapters.local_ray.processes import Identity, has_ended
+from fairgate_scheduler.adapters.local_ray.remarks import remarks
 from fairgate_scheduler.adapters.local_ray.results import Result, end_attempt, read_result
 from fairgate_scheduler.core.lifecycle import Observation, Phase
+from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.ports import Launch, LogChunk
 
 _logger = logging.getLogger(__name__)
@@ -49,6 +51,10 @@ class LocalRayRunner:
     def check(self, manifest: Mapping[str, Any]) -> list[str]:
         """Everything in a valid RayJob that this machine can not give, as sentences that begin with the field."""
         return planning.check(manifest, self._settings.base_dir)
+
+    def remarks(self, config: Config) -> list[str]:
+        """What a configuration says in vain: there are no pods here, and one principal for all."""
+        return remarks(config)
 
     def launch(self, launch: Launch) -> None:
         """Start the attempt's supervisor, unless one runs or ran, or the attempt was stopped before."""

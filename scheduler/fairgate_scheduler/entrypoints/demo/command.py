@@ -17,7 +17,7 @@ from fairgate_scheduler.entrypoints.demo.server import DemoError, serve
 from fairgate_scheduler.entrypoints.demo.story import Show, Story
 
 DEFAULT_TUTORIAL: Final = Path("docs/tutorial")
-FILE_WIDTH: Final = 160
+FILE_WIDTH: Final = 180
 
 
 def run(as_json: bool, tutorial: Path = DEFAULT_TUTORIAL) -> int:

@@ -6,13 +6,12 @@ from fairgate_api.v1 import quota_service_pb2, quotas_pb2
 
 from fairgate_scheduler.core.amounts import UNLIMITED, Amount, format_quantity
 from fairgate_scheduler.core.tenancy import Tenant
-from fairgate_scheduler.entrypoints.grpc.codec import duration, ratio, timestamp
+from fairgate_scheduler.entrypoints.grpc.codec import HOLD_MESSAGES, duration, ratio, timestamp
 from fairgate_scheduler.entrypoints.grpc.names import tenant_name
 from fairgate_scheduler.ports import ConfigVersion
-from fairgate_scheduler.service.quota import ApplyResult, Preview
+from fairgate_scheduler.service.preview import Preview
+from fairgate_scheduler.service.quota import ApplyResult
 from fairgate_scheduler.service.standing import FlavorStanding, RowStanding, Standing
-
-MAX_WAITS = 100
 
 
 def encode_config(version: ConfigVersion) -> quotas_pb2.Config:
@@ -32,6 +31,7 @@ def encode_applied(result: ApplyResult) -> quota_service_pb2.ApplyConfigResponse
         config=encode_config(result.version),
         changes=map(str, result.changes),
         preview=_encode_preview(result.preview),
+        warnings=result.warnings,
     )
 
 
@@ -106,7 +106,10 @@ def _encode_preview(preview: Preview) -> quotas_pb2.ConfigPreview:
             quotas_pb2.JobPreview(job=each.job, flavor=flavors[each.job], message=each.reason)
             for each in preview.evicts
         ),
-        waits=(quotas_pb2.JobPreview(job=job) for job in preview.waits[:MAX_WAITS]),
+        waits=(
+            quotas_pb2.JobPreview(job=job, message=f"{reason.name}: {HOLD_MESSAGES[reason]}")
+            for job, reason in preview.reasons.items()
+        ),
         waiting_count=len(preview.waits),
     )
 

@@ -51,6 +51,17 @@ def test_diff_shows_the_change_and_who_would_start(fg, running, config, client):
     assert [job["job"] for job in data["starts"]] == ["tenants/b/jobs/wide"]
 
 
+def test_diff_says_why_jobs_would_wait_and_what_has_no_effect(fg, running, config, service, monkeypatch):
+    monkeypatch.setattr(service.runner, "remarks", lambda _config: ["roles (tenant a): in vain"])
+    result = fg("quota", "diff", "-f", config(("urgent: 7", "urgent: 8")))
+    assert result.exit_code == 0
+    assert result.stderr == "warning: roles (tenant a): in vain\n"
+    *_, wait = result.stdout.split("\n\n")
+    assert wait == "1 job would wait\n  b/wide: WAITING_FOR_QUOTA: what it needs is not free now\n"
+    data = json.loads(fg("quota", "diff", "-f", "config.yaml", "-o", "json").stdout)
+    assert data["warnings"] == ["roles (tenant a): in vain"]
+
+
 def test_diff_of_the_same_says_that_nothing_changes(fg, config):
     result = fg("quota", "diff", "-f", config(), "--exit-code")
     assert (result.exit_code, result.stdout) == (0, "nothing changes\n")
