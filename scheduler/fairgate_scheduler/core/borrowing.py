@@ -85,12 +85,13 @@ class NewBorrowers:
             return Room(contender.held) if ledger.target.fits(contender.held.charge) else None
         if not ledger.limits.allows(contender.leaf):
             return None
-        for choice in contender.choices:
+        choices = [each for each in contender.choices if ledger.may_start(contender, each)]
+        for choice in choices:
             if ledger.target.fits(choice.charge):
                 return Room(choice)
         if not ledger.field.policy.priority_preemption:
             return None
-        for choice in contender.choices:
+        for choice in choices:
             room = ledger.make_room(ledger.target, contender, choice.charge, self._late.get(contender.leaf, ()))
             if room:
                 return Room(choice, room)
@@ -140,7 +141,11 @@ class Rebalancing:
             return (contender.held, False) if ledger.can_stay(contender) else None
         if not ledger.limits.allows(contender.leaf):
             return None
-        possible = [choice for choice in contender.choices if ledger.target.fits(choice.charge)]
+        possible = [
+            choice
+            for choice in contender.choices
+            if ledger.may_start(contender, choice) and ledger.target.fits(choice.charge)
+        ]
         for choice in possible:
             if ledger.present.fits(choice.charge):
                 return choice, False

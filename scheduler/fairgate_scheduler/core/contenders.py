@@ -3,8 +3,12 @@
 from collections.abc import Hashable
 from dataclasses import dataclass
 from enum import Enum, auto
+from fractions import Fraction
 from typing import NamedTuple
 
+from fairgate_scheduler.core.amounts import Demand
+from fairgate_scheduler.core.budgets import NOTHING, BudgetBooks, Use, reserved_by, used_by
+from fairgate_scheduler.core.history import in_points
 from fairgate_scheduler.core.jobs import Job, Option
 from fairgate_scheduler.core.quota import quota_tree
 from fairgate_scheduler.core.snapshot import Running, Snapshot
@@ -26,17 +30,19 @@ class Obstacle(Enum):
 
 
 class Choice(NamedTuple):
-    """One option of a job, by its index, and what the job is charged on it."""
+    """One option of a job, by its index, what the job is charged on it, and what it reserves there of a budget."""
 
     option: int
     charge: Charge
+    cost: Fraction = NOTHING
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contender:
     """A job that runs (``held`` is what it holds) or is pending (``choices`` are the options it may take now).
 
-    ``group``: pending jobs of a leaf with equal groups differ in nothing but their rank.
+    ``group``: pending jobs of a leaf with equal groups differ in nothing but their rank. ``running``: its attempt;
+    ``None`` if it is pending, or admitted by this plan. ``past``: what it used in an attempt that this plan ends.
     """
 
     job: Job
@@ -47,6 +53,8 @@ class Contender:
     held: Choice | None = None
     admission: int = 0
     is_protected: bool = False
+    running: Running | None = None
+    past: Use | None = None
 
     @property
     def priority(self) -> int:
@@ -63,32 +71,57 @@ class Field:
         self.tree = quota_tree(snapshot.config)
         self.bounds = Bounds(self.tree, snapshot.capacity)
         self.now_ms = now_ms
+        self.history = in_points(self.tree, snapshot.history)
+        self._spent = snapshot.spent
+        self._has_budgets = any(tenant.budget is not None for tenant in self.config.tenants.values())
         self._allowed = {leaf: self._allowed_by_path(leaf) for leaf in self.tree.leaves}
 
     def running(self, running: Running) -> Contender:
         """A job that runs, on what its attempt has reserved."""
         job, attempt = running.job, running.attempt
-        choice = Choice(attempt.option, self.bounds.charge(job.tenant, attempt.demand))
+        charge = self.bounds.charge(job.tenant, attempt.demand)
+        choice = Choice(attempt.option, charge, self._cost(job, job.options[attempt.option].speed, attempt.demand))
         protected = running.leaving or self._is_protected(job, ran_ms(running, self.now_ms))
-        return self._running(job, choice, attempt.admission, protected)
+        leaf = self.tree.index[job.tenant]
+        return Contender(job, leaf, rank_of(job), job.id, (), choice, attempt.admission, protected, running)
 
     def admitted(self, contender: Contender, choice: Choice, admission: int) -> Contender:
         """A pending job after its admission in this plan."""
-        return self._running(contender.job, choice, admission, self._is_protected(contender.job, 0))
+        job, protected = contender.job, self._is_protected(contender.job, 0)
+        return Contender(
+            job, contender.leaf, contender.rank, job.id, (), choice, admission, protected, past=contender.past
+        )
 
-    def pending(self, job: Job, since_ms: int, *, ignore_fallback_after: bool = False) -> Contender:
+    def evicted(self, contender: Contender) -> Contender:
+        """A running job after its eviction in this plan."""
+        past = contender.past if contender.running is None else self.use_of(contender)
+        return self.pending(contender.job, self.now_ms, past=past)
+
+    def pending(
+        self, job: Job, since_ms: int, *, ignore_fallback_after: bool = False, past: Use | None = None
+    ) -> Contender:
         """A pending job that became so at ``since_ms``."""
         usable = self.usable(job)
         waited = ignore_fallback_after or self.now_ms - since_ms >= job.fallback_after_ms
         choices = usable if waited else usable[:1]
         leaf = self.tree.index[job.tenant]
-        group = (job.priority, tuple(choice.charge for choice in choices))
-        return Contender(job, leaf, rank_of(job), group, choices)
+        group = (job.priority, tuple((choice.charge, choice.cost) for choice in choices))
+        return Contender(job, leaf, rank_of(job), group, choices, past=past)
+
+    def use_of(self, contender: Contender) -> Use | None:
+        """What a running job has used until now, where somebody has a budget."""
+        if contender.running is None or not self._has_budgets:
+            return None
+        return used_by(self.config, contender.running.attempt, self.now_ms)
+
+    def budget_books(self) -> BudgetBooks:
+        """The books of the budgets, with what is spent."""
+        return BudgetBooks(self.tree, self._spent, self.now_ms)
 
     def usable(self, job: Job) -> tuple[Choice, ...]:
         """The options that a job could take if nothing else ran, its wait for earlier ones left aside."""
         return tuple(
-            Choice(index, self.bounds.charge(job.tenant, option.demand))
+            Choice(index, self.bounds.charge(job.tenant, option.demand), self._cost(job, option.speed, option.demand))
             for index, option in enumerate(job.options)
             if self.obstacle(job, index, option) is None
         )
@@ -108,9 +141,8 @@ class Field:
         until_ms = job.backoff.get(index)
         return Obstacle.BACKOFF if until_ms is not None and until_ms > self.now_ms else None
 
-    def _running(self, job: Job, choice: Choice, admission: int, protected: bool) -> Contender:
-        leaf = self.tree.index[job.tenant]
-        return Contender(job, leaf, rank_of(job), job.id, (), choice, admission, protected)
+    def _cost(self, job: Job, speed: Fraction, demand: Demand) -> Fraction:
+        return reserved_by(self.config, job, speed, demand) if self._has_budgets else NOTHING
 
     def _is_protected(self, job: Job, ran: int) -> bool:
         return not job.preemptible or ran < self.policy.min_runtime_ms

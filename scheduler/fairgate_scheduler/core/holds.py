@@ -1,11 +1,13 @@
 """Why pending jobs wait: a reason for each, cheaply, and for one job everything that there is to say."""
 
 from collections.abc import Hashable, Mapping
+from fractions import Fraction
 from typing import Final
 
+from fairgate_scheduler.core.budgets import HOUR_MS, Lack
 from fairgate_scheduler.core.contenders import Contender, Field, Obstacle, rank_of
 from fairgate_scheduler.core.jobs import AttemptState, Job, Option
-from fairgate_scheduler.core.ledger import charge_of
+from fairgate_scheduler.core.ledger import charge_of, held_by
 from fairgate_scheduler.core.limits import RunningCounts
 from fairgate_scheduler.core.needs import Holders, needs_of
 from fairgate_scheduler.core.refill import refill
@@ -21,6 +23,7 @@ _MESSAGES: Final[Mapping[HoldReason, str]] = {
     HoldReason.TENANT_LIMIT: "the tenant runs as many jobs as its max_running_jobs allows",
     HoldReason.BACKOFF: "every option is skipped for a while, because its pods did not get ready in time",
     HoldReason.WAITING_FOR_PREFERRED: "a later option could start now, but it waits for earlier ones",
+    HoldReason.BUDGET_EXHAUSTED: "its time limit does not fit what is left of a budget",
     HoldReason.WAITING_FOR_QUOTA: "there is not enough free for it now",
     HoldReason.WAITING_FOR_PREEMPTED: "it is admitted and waits until the jobs that gave way to it are gone",
 }
@@ -36,9 +39,11 @@ class Waiting:
         self.pending = {job.id: job for job in snapshot.pending}
         self.present = Usage(self.field.bounds)
         self.limits = RunningCounts(self.field.tree)
+        self.budgets = self.field.budget_books()
         for each in self.running:
             self.present.add(charge_of(each))
             self.limits.add(each.leaf)
+            self.budgets.reserve(each.leaf, held_by(each).cost)
         self._could_start: dict[tuple[int, Hashable], bool] = {}
         self._others: list[Contender] | None = None
 
@@ -55,7 +60,16 @@ class Waiting:
             return HoldReason.BACKOFF
         if self.waits_for_earlier(job) and self._later_could_start(job):
             return HoldReason.WAITING_FOR_PREFERRED
+        if self.budget_lack(job) is not None:
+            return HoldReason.BUDGET_EXHAUSTED
         return HoldReason.WAITING_FOR_QUOTA
+
+    def budget_lack(self, job: Job) -> Lack | None:
+        """The budget into which the first of its options that is open does not fit."""
+        if not self.budgets:
+            return None
+        contender = self.field.pending(job, job.pending_since_ms)
+        return self.budgets.lack(contender.leaf, contender.choices[0].cost) if contender.choices else None
 
     def waits_for_earlier(self, job: Job) -> bool:
         """Whether its ``fallback_after`` is not over."""
@@ -156,7 +170,19 @@ def _message(waiting: Waiting, job: Job, reason: HoldReason) -> str:
     full = waiting.limits.first_full(tree.index[job.tenant])
     if reason is HoldReason.TENANT_LIMIT and full is not None:
         return f"tenant {tree.ids[full[0]]} runs as many jobs as its max_running_jobs allows: {full[1]}"
+    lack = waiting.budget_lack(job) if reason is HoldReason.BUDGET_EXHAUSTED else None
+    if lack is not None:
+        return (
+            f"its time limit would reserve {_hours(lack.cost)} priced accelerator-hours; "
+            f"{_hours(lack.left)} are left of the budget of tenant {tree.ids[lack.node]} in this period"
+        )
     return _MESSAGES[reason]
+
+
+def _hours(amount: Fraction) -> str:
+    """Priced accelerator-milliseconds as hours, rounded to hundredths."""
+    hundredths = round(amount * 100 / HOUR_MS)
+    return f"{hundredths // 100}.{hundredths % 100:02}".rstrip("0").rstrip(".")
 
 
 def _seconds(duration_ms: int) -> str:

@@ -51,14 +51,19 @@ def _check_bounds(field: Field, before: Usage, after: Usage) -> None:
 def _check_admissions(
     field: Field, running: Sequence[Contender], evicted: Collection[Contender], admitted: Sequence[Admission]
 ) -> None:
-    """Every job once and whole, on an option that it may take, within the limits on running jobs."""
+    """Every job once and whole, on an option that it may take, within the limits on running jobs and the budgets."""
     gone = {each.job.id for each in evicted}
     ids = [each.job.id for each, _ in admitted] + [each.job.id for each in running if each.job.id not in gone]
     assert len(ids) == len(set(ids)), f"a job would run twice: {sorted(ids)}"
-    counts = RunningCounts(field.tree)
+    counts, budgets = RunningCounts(field.tree), field.budget_books()
+    for each in evicted:
+        use = field.use_of(each)
+        if use is not None:  # while it waited to get ready it may have used more than it had reserved
+            budgets.spend(each.leaf, use, at_most=held_by(each).cost)
     for each in running:
         if each.job.id not in gone:
             counts.add(each.leaf)
+            budgets.reserve(each.leaf, held_by(each).cost)
     for each, choice in admitted:
         obstacle = field.obstacle(each.job, choice.option, each.job.options[choice.option])
         assert obstacle is None, f"{each.job.id} would be admitted on option {choice.option}: {obstacle}"
@@ -67,6 +72,9 @@ def _check_admissions(
         full = counts.first_full(each.leaf)
         assert full is None, f"{each.job.id} would run above max_running_jobs of {full}"
         counts.add(each.leaf)
+        lack = budgets.lack(each.leaf, choice.cost)
+        assert lack is None, f"{each.job.id} would run over the budget of {field.tree.ids[lack.node]}: {lack}"
+        budgets.reserve(each.leaf, choice.cost)
 
 
 def _check_eviction(field: Field, victim: Contender, before: Usage, admitted: Sequence[Admission]) -> None:

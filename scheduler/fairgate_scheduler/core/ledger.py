@@ -85,27 +85,32 @@ class Ledger:
         self.fresh: dict[Contender, Cause] = {}
         self.displaced: dict[Contender, None] = {}
         self.protected: set[Contender] = {each for each in running if each.is_protected}
-        self.order = FairOrder(field.tree)
+        self.order = FairOrder(field.tree, field.history)
         self.counted: set[Contender] = set()
         self.target = Usage(field.bounds)
         self.limits = RunningCounts(field.tree)
+        self.budgets = field.budget_books()
         self.removals = 0
         self.waiting: dict[int, Line] = {}
         self._placings = 0
         self._placed_at: dict[Contender, int] = {}
-        present = Usage(field.bounds)
+        self.present = Usage(field.bounds)
         for each in running:
-            present.add(charge_of(each))
-            self.limits.add(each.leaf)
-        self.present = present
-        self._floor = _Floor(field, present.copy())
+            self._count(each, held_by(each))
+            self._count_past(each)
+        self._floor = _Floor(field, self.present.copy())
         for each in pending:
+            self._count_past(each)
             if each.choices:
                 self.wait(each)
 
     def wait(self, contender: Contender) -> None:
         """Put a job into its leaf's line."""
         self.waiting.setdefault(contender.leaf, Line()).push(contender.rank, contender)
+
+    def may_start(self, contender: Contender, choice: Choice) -> bool:
+        """Whether limits and budgets, which count all that runs and all that is new, let a pending job start."""
+        return self.limits.allows(contender.leaf) and self.budgets.allows(contender.leaf, choice.cost)
 
     def can_stay(self, contender: Contender) -> bool:
         """Whether a running job is placed or has room. What a cut left may stay where nothing new comes."""
@@ -135,8 +140,7 @@ class Ledger:
         self.target.remove(choice.charge)
         self.removals += 1
         if self.fresh.pop(contender, None) is not None:
-            self.present.remove(choice.charge)
-            self.limits.remove(contender.leaf)
+            self._uncount(contender, choice)
             self._floor.reopen(choice.charge)
             self.wait(contender)
 
@@ -151,15 +155,19 @@ class Ledger:
         """A running job gives way to its own leaf."""
         if contender not in self.displaced:
             self.displaced[contender] = None
-            self.present.remove(charge_of(contender))
-            self.limits.remove(contender.leaf)
+            self._uncount(contender, held_by(contender))
+            use = self.field.use_of(contender)
+            if use is not None:
+                self.budgets.spend(contender.leaf, use)
             self.removals += 1
 
     def restore(self, contender: Contender) -> None:
         """A displaced job that found a place again runs on."""
         del self.displaced[contender]
-        self.present.add(charge_of(contender))
-        self.limits.add(contender.leaf)
+        self._count(contender, held_by(contender))
+        use = self.field.use_of(contender)
+        if use is not None:
+            self.budgets.unspend(contender.leaf, use)
 
     def make_room(self, usage: Usage, contender: Contender, charge: Charge, victims: Iterable[Contender]) -> "Room":
         """Who of the victims must go so that a job fits; only lower priorities that are not protected do.
@@ -207,9 +215,22 @@ class Ledger:
         if contender.held is None:
             assert cause is not None, contender
             self.fresh[contender] = cause
-            self.present.add(choice.charge)
-            self.limits.add(contender.leaf)
+            self._count(contender, choice)
             self._floor.close(choice.charge)
+
+    def _count(self, contender: Contender, choice: Choice) -> None:
+        self.present.add(choice.charge)
+        self.limits.add(contender.leaf)
+        self.budgets.reserve(contender.leaf, choice.cost)
+
+    def _uncount(self, contender: Contender, choice: Choice) -> None:
+        self.present.remove(choice.charge)
+        self.limits.remove(contender.leaf)
+        self.budgets.release(contender.leaf, choice.cost)
+
+    def _count_past(self, contender: Contender) -> None:
+        if contender.past is not None:
+            self.budgets.spend(contender.leaf, contender.past)
 
 
 Room = tuple[Contender, ...] | None

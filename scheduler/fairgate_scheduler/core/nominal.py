@@ -58,7 +58,7 @@ class LeafNominal:
             return None
         walk, trials = self._walks[contender.leaf], list[tuple[Choice, Change]]()
         for choice in contender.choices:
-            change = walk.trial(contender, choice)
+            change = walk.trial(contender, choice) if self._ledger.may_start(contender, choice) else None
             if change is None:
                 continue
             trials.append((choice, change))
@@ -145,7 +145,11 @@ class InnerNominal:
         """The first option that fits beside all that runs, else the first that fits beside what is placed."""
         if not self._ledger.limits.allows(contender.leaf):
             return None
-        entitled = [each for each in contender.choices if self._is_within(each.charge)]
+        entitled = [
+            each
+            for each in contender.choices
+            if self._ledger.may_start(contender, each) and self._is_within(each.charge)
+        ]
         for choice in entitled:
             if self._ledger.present.fits(choice.charge):
                 return choice, False

@@ -80,7 +80,7 @@ class _Rounds:
             self.world.admitted(each, choice, last + place) for place, (each, choice) in enumerate(admitted, 1)
         ]
         self.pending = [each for each in self.pending if each not in target.placed] + [
-            self.world.pending(each.job, self.world.now_ms) for each in evicted
+            self.world.evicted(each) for each in evicted
         ]
         return True
 

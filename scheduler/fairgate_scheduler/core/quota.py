@@ -56,7 +56,8 @@ class QuotaTree:
 
     Tenants are numbered in the order of their ids, so that the order of siblings is the order of their numbers.
     ``coefficients[root][row]`` is what one unit of the row adds to the share, times a number common to all: integers,
-    so that shares compare exactly without fractions. ``multipliers`` do the same for ``1 ÷ weight``; 0 for weight 0.
+    so that shares compare exactly without fractions. That number is ``unit``: what a share of 1 counts.
+    ``multipliers`` do the same for ``1 ÷ weight``; 0 for weight 0.
     """
 
     def __init__(self, config: Config) -> None:
@@ -79,7 +80,7 @@ class QuotaTree:
         self.capacity = tuple(self._capacity(row) for row in self.rows)
         self.multipliers = self._multipliers()
         self.totals = {root: self._totals(root) for root in self.roots}
-        self.coefficients = self._coefficients()
+        self.unit, self.coefficients = self._coefficients()
 
     def members(self, root: int) -> Iterator[int]:
         """All tenants of a root's tree."""
@@ -143,7 +144,7 @@ class QuotaTree:
                     out[place] = out.get(place, Fraction(0)) + quota.nominal * self.price(row)
         return {place: total for place, total in out.items() if total}
 
-    def _coefficients(self) -> Mapping[int, Mapping[int, int]]:
+    def _coefficients(self) -> tuple[int, Mapping[int, Mapping[int, int]]]:
         exact: dict[int, dict[int, Fraction]] = {root: {} for root in self.roots}
         for root in self.roots:
             for row in sorted(self.declared[root]):
@@ -151,7 +152,7 @@ class QuotaTree:
                 if place is not None and place in self.totals[root]:
                     exact[root][row] = self.price(self.rows[row]) / self.totals[root][place]
         common = lcm(*(each.denominator for rows in exact.values() for each in rows.values()))
-        return {root: {row: int(each * common) for row, each in rows.items()} for root, rows in exact.items()}
+        return common, {root: {row: int(each * common) for row, each in rows.items()} for root, rows in exact.items()}
 
 
 def quota_tree(config: Config) -> QuotaTree:

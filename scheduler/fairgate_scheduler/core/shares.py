@@ -8,7 +8,7 @@ child can be starved by its siblings' use of another resource, and without the e
 Unlike Kueue's dominant resource share, which counts only what is used above nominal, this counts all use.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
 
 from fairgate_scheduler.core.quota import DIMENSIONS, QuotaTree
@@ -20,10 +20,15 @@ Key = tuple[int, tuple[Number, ...]]
 
 
 class FairOrder:
-    """Whose turn it is, given what each leaf has been counted so far."""
+    """Whose turn it is, given what each leaf has been counted so far.
 
-    def __init__(self, tree: QuotaTree) -> None:
+    ``history``: what tenants have used before, by number, in the tree's unit; it is added to the dominant share, also
+    where children are scaled, so that siblings with equal sums are not scaled at all.
+    """
+
+    def __init__(self, tree: QuotaTree, history: Mapping[int, Number] | None = None) -> None:
         self._tree = tree
+        self._history = history or {}
         self._points: list[list[int]] = [[0] * len(DIMENSIONS) for _ in tree.ids]
         self._vectors: dict[int, Sequence[Number]] = {}
         self._keys: dict[int, Key] = {}
@@ -64,11 +69,15 @@ class FairOrder:
     def _key(self, node: int) -> Key:
         known = self._keys.get(node)
         if known is None:
-            shares = sorted(self._vector(node), reverse=True)
-            multiplier = self._tree.multipliers[node]
-            weighted = tuple(share * multiplier for share in shares) if multiplier else tuple(shares)
-            known = self._keys[node] = (0 if multiplier else 1, weighted)
+            known = self._keys[node] = self._weighted(node, self._vector(node))
         return known
+
+    def _weighted(self, node: int, vector: Sequence[Number]) -> Key:
+        shares = sorted(vector, reverse=True)
+        if node in self._history:
+            shares[0] += self._history[node]
+        multiplier = self._tree.multipliers[node]
+        return (0 if multiplier else 1, tuple(share * multiplier for share in shares) if multiplier else tuple(shares))
 
     def _vector(self, node: int) -> Sequence[Number]:
         if not self._tree.children[node]:

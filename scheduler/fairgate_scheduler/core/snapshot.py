@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 
 from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.jobs import Attempt, Job
@@ -19,17 +20,38 @@ class Running:
     leaving: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class History:
+    """What a tenant used before now: the decayed mean of its dominant share, and until when it is reckoned."""
+
+    value: Fraction
+    settled_at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The option that a job with ``fallback: soonest`` chose last, and when. At that instant it stands."""
+
+    option: int
+    at_ms: int
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """All that a plan depends on. ``capacity`` overrides what the flavors say is physically there, row by row.
 
-    ``running`` is in the order of admission; ``pending`` is in any order.
+    ``running`` is in the order of admission; ``pending`` is in any order. ``history`` by tenant, settled at the instant
+    of the plan. ``spent``: tenant → what attempts that have ended used of its budget in the current period, its subtree
+    included, in priced accelerator-milliseconds. ``choices``: by job, of those with ``fallback: soonest``.
     """
 
     config: Config
     running: tuple[Running, ...] = ()
     pending: tuple[Job, ...] = ()
     capacity: Mapping[Row, Amount] = field(default_factory=dict)
+    history: Mapping[str, History] = field(default_factory=dict)
+    spent: Mapping[str, Fraction] = field(default_factory=dict)
+    choices: Mapping[str, Chosen] = field(default_factory=dict)
 
 
 class HoldReason(StrEnum):
@@ -70,10 +92,15 @@ Decision = Admit | Preempt
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What one cycle decided, evictions first, admissions in the order of placing. Empty: nothing changes."""
+    """What one cycle decided, evictions first, admissions in the order of placing. Empty: nothing changes.
+
+    ``choices``: what jobs with ``fallback: soonest`` chose for this plan; keep them for the next one. They alone change
+    nothing.
+    """
 
     preemptions: tuple[Preempt, ...] = ()
     admissions: tuple[Admit, ...] = ()
+    choices: Mapping[str, Chosen] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         return bool(self.preemptions or self.admissions)

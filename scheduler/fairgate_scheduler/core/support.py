@@ -16,15 +16,10 @@ def check_supported(config: Config) -> None:
     """Refuse a config that asks for more than the scheduler does.
 
     Raises:
-        UnsupportedPolicyError: ``history_half_life``, ``backfill_after`` or a tenant's ``budget`` is set.
+        UnsupportedPolicyError: ``backfill_after`` is set.
     """
-    if config.policy.history_half_life_ms is not None:
-        raise UnsupportedPolicyError("policy.history_half_life")
     if config.policy.backfill_after_ms is not None:
         raise UnsupportedPolicyError("policy.backfill_after")
-    for tenant in sorted(config.tenants):
-        if config.tenants[tenant].budget is not None:
-            raise UnsupportedPolicyError(f"tenants.{tenant}.budget")
 
 
 def check_supported_job(job: Job) -> None:

@@ -14,11 +14,12 @@ from typing import Final
 from fairgate_scheduler.core import lifecycle
 from fairgate_scheduler.core.admissible import RefusalCode, SubmitRefused
 from fairgate_scheduler.core.amounts import Amount, Row, is_accelerator
+from fairgate_scheduler.core.budgets import next_periods_ms
 from fairgate_scheduler.core.holds import reasons
 from fairgate_scheduler.core.jobs import Attempt, Job
 from fairgate_scheduler.core.lifecycle import Observation, Phase
 from fairgate_scheduler.core.plan import plan_cycle
-from fairgate_scheduler.core.snapshot import HoldReason
+from fairgate_scheduler.core.snapshot import HoldReason, Snapshot
 from fairgate_scheduler.core.tenancy import QuotaCut
 from fairgate_scheduler.scenario import deeds
 from fairgate_scheduler.scenario.deeds import Refused
@@ -93,13 +94,18 @@ class Engine:
 
     def reasons(self) -> Mapping[str, HoldReason]:
         """Why each pending job waits now."""
-        return reasons(self.world.snapshot(self._capacity, backwards=self._backwards), self.now_ms)
+        return reasons(self.snapshot(), self.now_ms)
+
+    def snapshot(self) -> Snapshot:
+        """The world as a cycle sees it now."""
+        return self.world.snapshot(self._capacity, self.now_ms, backwards=self._backwards)
 
     def spec(self, job: str) -> JobSpec:
         """What the file says of a job."""
         return self.story.jobs[job]
 
     def _instant(self) -> None:
+        self.world.settle(self.now_ms)
         self._end_stockouts()
         self._end_attempts()
         changed = False
@@ -119,7 +125,7 @@ class Engine:
     def _settle(self) -> None:
         for _ in range(CYCLES_MAX):
             self.cycles += 1
-            plan = plan_cycle(self.world.snapshot(self._capacity, backwards=self._backwards), self.now_ms)
+            plan = plan_cycle(self.snapshot(), self.now_ms)
             if not plan:
                 return
             check_evictions(self.world, plan)
@@ -271,6 +277,8 @@ class Engine:
                 found.append(attempt.ready_at_ms + policy.min_runtime_ms)
         for job in pending:
             found += [job.pending_since_ms + job.fallback_after_ms, *job.backoff.values()]
+        if pending:
+            found += next_periods_ms(self.world.config, self.world.spent(self.now_ms), self.now_ms)
         return (instant for instant in found if instant > self.now_ms)
 
     def _is_idle(self) -> bool:

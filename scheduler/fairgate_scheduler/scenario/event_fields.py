@@ -18,6 +18,7 @@ from fairgate_scheduler.documents.scalars import (
 from fairgate_scheduler.documents.tenancy_fields import (
     LIMIT_KEYS,
     QUOTA_KEYS,
+    read_budget,
     read_capacity,
     read_limits,
     read_priority,
@@ -156,6 +157,8 @@ def _read_tenant_patch(path: str, node: Node, event: _EventFields) -> TenantPatc
     given: dict[str, Any] = {}
     if "weight" in node.entries:
         given["weight"] = fields.read("weight", read_fraction, 1)
+    if "budget" in node.entries:
+        given["budget"] = read_budget(fields["budget"], event.problems) if fields.has("budget") else None
     given |= {key: value for key, value in read_limits(fields).items() if key in node.entries}
     for flavor in sorted(given.get("allowed_flavors") or ()):
         if flavor not in event.names.flavors:

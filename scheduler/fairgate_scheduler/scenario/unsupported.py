@@ -6,7 +6,7 @@ from typing import Final
 from fairgate_scheduler.documents.nodes import Kind, Node
 from fairgate_scheduler.documents.problems import Problem
 
-_POLICY: Final = ("backfill_after", "history_half_life")
+_POLICY: Final = ("backfill_after",)
 
 
 def find_unsupported(root: Node) -> list[Problem]:
@@ -25,10 +25,6 @@ def find_unsupported(root: Node) -> list[Problem]:
 def _places(root: Node) -> Iterator[tuple[Node, str]]:
     if "policy" in root.entries:
         yield from ((root.entries["policy"], key) for key in _POLICY)
-    tenants = [root.entries["tenants"]] if "tenants" in root.entries else []
-    tenants += [event.entries["tenant"] for event in _items(root, "events") if "tenant" in event.entries]
-    for mapping in tenants:
-        yield from ((body, "budget") for body in mapping.entries.values())
     yield from ((expectation, "forecast") for expectation in _items(root, "expect"))
 
 

@@ -6,9 +6,10 @@ from fractions import Fraction
 from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import Amount, Demand, Row
+from fairgate_scheduler.core.budgets import Spending, used_by
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState, Option
 from fairgate_scheduler.core.plan import plan_cycle
-from fairgate_scheduler.core.snapshot import Plan, Running, Snapshot
+from fairgate_scheduler.core.snapshot import Chosen, History, Plan, Running, Snapshot
 from fairgate_scheduler.core.tenancy import Config, Flavor, Policy, Quota, Tenant
 
 GPU: Final = "nvidia.com/gpu"
@@ -51,13 +52,15 @@ class World:
         self.capacity = capacity or {}
         self.jobs: dict[str, Job] = {}
         self.attempts: dict[str, Attempt] = {}
+        self.history: Mapping[str, History] = {}
+        self.choices: dict[str, Chosen] = {}
+        self._ended: list[Attempt] = []
         self._admissions = 0
 
     def submit(self, name: str, tenant: str, *options: Option, **settings: Any) -> Job:
         """Add a pending job; its id is its name."""
-        job = Job(
-            name, tenant, self.now_ms, len(self.jobs), options, 3_600_000, pending_since_ms=self.now_ms, **settings
-        )
+        times = {"time_limit_ms": 3_600_000, "pending_since_ms": self.now_ms}
+        job = Job(name, tenant, self.now_ms, len(self.jobs), options, **(times | settings))
         self.jobs[name] = job
         return job
 
@@ -74,7 +77,18 @@ class World:
             tuple(Running(self.jobs[each.job], each) for each in running),
             tuple(job for job in self.jobs.values() if job.state is JobState.PENDING),
             self.capacity,
+            self.history,
+            self.spent(),
+            self.choices,
         )
+
+    def spent(self) -> Mapping[str, Fraction]:
+        """What attempts that have ended used of each budget in its current period."""
+        books = Spending(self.config)
+        for attempt in self._ended:
+            path = self.config.paths[self.jobs[attempt.job].tenant]
+            books.add(path, used_by(self.config, attempt, self.now_ms))
+        return books.at(self.now_ms)
 
     def cycle(self) -> Plan:
         """Plan, and do what the plan says."""
@@ -85,13 +99,14 @@ class World:
     def apply(self, plan: Plan) -> None:
         """Do what a plan says."""
         for preempt in plan.preemptions:
-            del self.attempts[preempt.job]
+            self._end(preempt.job)
             job = self.jobs[preempt.job]
             self.jobs[job.id] = replace(
                 job, state=JobState.PENDING, pending_since_ms=self.now_ms, evictions=job.evictions + 1
             )
         for admit in plan.admissions:
             self.start(admit.job, admit.option)
+        self.choices.update(plan.choices)
 
     def start(self, name: str, option: int = 0) -> None:
         """Let a pending job run, whether there is room for it or not."""
@@ -115,8 +130,11 @@ class World:
 
     def finish(self, name: str) -> None:
         """A running job ends well."""
-        del self.attempts[name]
+        self._end(name)
         self.jobs[name] = replace(self.jobs[name], state=JobState.SUCCEEDED)
+
+    def _end(self, name: str) -> None:
+        self._ended.append(replace(self.attempts.pop(name), state=AttemptState.GONE, ended_at_ms=self.now_ms))
 
     def running(self) -> dict[str, str]:
         """The names of the jobs that run, with the flavor of each."""

@@ -212,10 +212,6 @@ def found(text):
             "s.yaml:8: policy.backfill_after: backfill_after is not supported by this version (remove it)",
         ),
         (
-            "policy: {history_half_life: 1m}\n",
-            "s.yaml:8: policy.history_half_life: history_half_life is not supported by this version (remove it)",
-        ),
-        (
             f"  - {{id: k, {JOB}, fallback: soonest}}\n",
             (
                 "s.yaml:8: jobs[1].fallback: fallback: soonest is not supported by this version (write "
@@ -227,8 +223,8 @@ def found(text):
             "s.yaml:9: expect[0].forecast: forecast is not supported by this version (remove it)",
         ),
         (
-            "events:\n  - {at: 1s, tenant: {lab/a: {budget: {accelerator_hours: 1, period: 1d}}}}\n",
-            "s.yaml:9: events[0].tenant[lab/a].budget: budget is not supported by this version (remove it)",
+            "events:\n  - {at: 1s, tenant: {lab/a: {budget: {accelerator_hours: 1, period: 0s}}}}\n",
+            "s.yaml:9: events[0].tenant[lab/a].budget.period: 0s is no time at all (write a duration above 0s)",
         ),
     ],
 )
@@ -266,8 +262,8 @@ def test_wrong(more, problem):
         ),
         (
             "lab/a: {}",
-            "lab/a: {budget: {accelerator_hours: 1, period: 1d}}",
-            "s.yaml:5: tenants[lab/a].budget: budget is not supported by this version (remove it)",
+            "lab/a: {budget: {accelerator_hours: 1, period: 0s}}",
+            "s.yaml:5: tenants[lab/a].budget.period: 0s is no time at all (write a duration above 0s)",
         ),
         (
             "nominal: 4",

@@ -51,7 +51,7 @@ def test_a_restart_keeps_everything_that_is_stored():
     assert again == world
     assert again.jobs["odd"].fallback is Fallback.SOONEST
     assert again.config.tenants["o/a"].weight == Fraction(2, 7)
-    assert again.snapshot({}) == world.snapshot({})
+    assert again.snapshot({}, 5) == world.snapshot({}, 5)
 
 
 def test_a_restart_shares_nothing_with_what_was_before():
