@@ -5,6 +5,7 @@ It is its own session and survives the server; all that it is told is in the att
 of the attempt's lock. Whatever happens, ``exit.json`` is written last, when nothing of the attempt is left.
 """
 
+import contextlib
 import errno
 import fcntl
 import math
@@ -46,9 +47,19 @@ def main(arguments: list[str]) -> int:
     children = Children(directory.stop)
     layout.write_json(directory.started, {**identity.plain(), "at_ms": _now_ms()})
     result = _Attempt(directory, plan, children).run()
-    while end_attempt(directory, Path(plan.temp_dir), result, os.getpid()):
+    while not _is_written_down(directory, plan, result):
         children.wait()
     return 0
+
+
+def _is_written_down(directory: AttemptDir, plan: Plan, result: Result) -> bool:
+    """End what is left and write the result. A full disk is waited for: a job that has ended must not run again."""
+    try:
+        return not end_attempt(directory, Path(plan.temp_dir), result, os.getpid())
+    except FileNotFoundError:  # somebody removed the attempt's folder: the server sees that, and ends it
+        raise
+    except OSError:
+        return False
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +132,8 @@ class _Attempt:
         grace_s, now_ms = self.plan.grace_s, _now_ms()
         _say(f"told to end ({self._stop_reason()}); it is killed in {grace_s:g} s")
         notice = {"reason": self._stop_reason(), "at_ms": now_ms, "kill_at_ms": now_ms + int(grace_s * 1000)}
-        layout.write_json(self.directory.notice, notice)
+        with contextlib.suppress(OSError):  # the signal says the most important part of it
+            layout.write_json(self.directory.notice, notice)
         processes.signal_group(driver, signal.SIGTERM)
 
     def _result(self, ended: Exit, has_notice: bool, was_killed: bool) -> Result:
@@ -141,8 +153,9 @@ class _Attempt:
 
 def _say(text: str) -> None:
     """Add a line to the attempt's log that is not the job's own."""
-    sys.stdout.write(f"fairgate: {text}\n")
-    sys.stdout.flush()
+    with contextlib.suppress(OSError):  # a full disk takes the remark, not the attempt
+        sys.stdout.write(f"fairgate: {text}\n")
+        sys.stdout.flush()
 
 
 def _log_to(log: Path) -> None:
