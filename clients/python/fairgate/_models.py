@@ -219,7 +219,8 @@ class JobActions(Protocol):
 class Job:
     """A job as it was at one moment, and the handle of it: its methods ask the service anew and change nothing here.
 
-    ``manifest`` and ``attempts`` are filled by ``get`` and ``explain`` only.
+    ``flavor`` is the one that it holds a reservation on or, when it has ended, ran on last. ``manifest`` and ``attempts``
+    are filled by ``get`` and ``explain`` only.
     """
 
     name: str

@@ -10,7 +10,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from fairgate_scheduler.core.amounts import Demand, format_quantity
-from fairgate_scheduler.core.jobs import Attempt, Job, Option
+from fairgate_scheduler.core.jobs import Attempt, Job, JobState, Option
 from fairgate_scheduler.core.manifests.options import OptionSpec, read_option_specs
 from fairgate_scheduler.core.snapshot import Hold, HoldReason, Need
 from fairgate_scheduler.ports import StoredEvent
@@ -199,7 +199,8 @@ def _encode_progress(view: JobView, out: jobs_pb2.Job) -> None:
         out.hold.CopyFrom(jobs_pb2.JobHold(reason=encode_reason(view.hold), message=HOLD_MESSAGES[view.hold]))
     if view.attempts:
         last = view.attempts[-1]
-        out.flavor = job.options[last.option].flavor
+        if job.state is not JobState.PENDING:  # evicted, it has given back what it held
+            out.flavor = job.options[last.option].flavor
         if last.exit_code is not None:
             out.exit_code = last.exit_code
 

@@ -24,13 +24,13 @@ def test_jobs(fg, story):
     assert result.stdout == (
         "JOB       STATE     REASON              FLAVOR   PRIORITY   ATTEMPTS   AGE\n"
         "b/mine    RUNNING   -                   h100     0          1          24s\n"
-        "a/train   PENDING   WAITING_FOR_QUOTA   h100     5          1          26s\n"
+        "a/train   PENDING   WAITING_FOR_QUOTA   -        5          1          26s\n"
     )
 
 
 def test_jobs_wide(fg, story):
     assert fg("get", "jobs", "-o", "wide").stdout.splitlines()[2] == (
-        "a/train   PENDING   WAITING_FOR_QUOTA   h100     5          1          26s   h100      2h           "
+        "a/train   PENDING   WAITING_FOR_QUOTA   -        5          1          26s   h100      2h           "
         "local          what it needs is not free now"
     )
 
@@ -127,7 +127,6 @@ def test_describe_job(fg, story):
         == """\
 Job:          a/train
 State:        PENDING
-Flavor:       h100
 Priority:     5
 Preemptible:  yes
 Time limit:   2h
