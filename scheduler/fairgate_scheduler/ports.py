@@ -93,6 +93,9 @@ class Transaction(Protocol):
     def get_job(self, job: str) -> Job | None:
         """The job of this resource name."""
 
+    def has_job(self, job: str) -> bool:
+        """Whether there is a job of this resource name."""
+
     def get_submission(self, job: str) -> Submission | None:
         """What was submitted as this job."""
 

@@ -61,6 +61,16 @@ class TestJobs:
             assert transaction.get_job("tenants/physics/jobs/none") is None
             assert transaction.get_submission("tenants/physics/jobs/none") is None
 
+    def test_whether_there_is_a_job(self, store):
+        job = a_job(1)
+        with store.transaction() as transaction:
+            assert not transaction.has_job(job.id)
+            insert(transaction, job)
+            assert transaction.has_job(job.id)
+        with store.transaction(read_only=True) as transaction:
+            assert transaction.has_job(job.id)
+            assert not transaction.has_job(a_job(2).id)
+
     def test_a_submission_comes_back_as_it_was(self, store):
         job = a_job()
         submission = a_submission(
@@ -177,6 +187,7 @@ class TestAttempts:
             1,
             state=AttemptState.GONE,
             holds_quota=False,
+            launched_at_ms=0,
             ready_at_ms=1,
             ended_at_ms=2,
             reason="evicted",

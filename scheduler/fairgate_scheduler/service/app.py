@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 from fairgate_scheduler.core.jobs import Attempt, Job
 from fairgate_scheduler.core.lifecycle import Change
@@ -17,7 +18,14 @@ from fairgate_scheduler.ports import (
     Transaction,
 )
 from fairgate_scheduler.service.errors import FairgateError
+from fairgate_scheduler.service.reading import SubmitRequest
+from fairgate_scheduler.service.templates import Templates
+from fairgate_scheduler.service.together import Together
+from fairgate_scheduler.service.views import JobView
 from fairgate_scheduler.service.world import AttemptKey, World
+
+MOST_TOGETHER: Final = 200
+"""Single submits that share a transaction."""
 
 
 class Signal:
@@ -91,6 +99,8 @@ class App:
         self.runner = runner
         self.clock = clock
         self.changes = Signal()
+        self.templates = Templates()
+        self.submits: Together[SubmitRequest, JobView | FairgateError] = Together(MOST_TOGETHER)
         self._lock = threading.RLock()
         self._world: World | None = None
         self._is_writing = False

@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from fairgate_scheduler.core.admissible import SubmitRefused, check_priority
@@ -74,13 +74,17 @@ class Prepared:
     needs_suffix: bool
 
 
-def digest_of(request: SubmitRequest) -> str:
-    """Tells the same content from other content. What can not be read has the digest of its text."""
-    try:
-        content = canonical(read_mapping(request.manifest_text).data)
-    except (DocumentError, ManifestError):
-        content = request.manifest_text
-    key = json.dumps([request.tenant, request.job_id, content, _as_given(request.spec)], sort_keys=True)
+def digest_of(request: SubmitRequest, content: str | None = None) -> str:
+    """Tells the same content from other content. What can not be read has the digest of its text.
+
+    ``content``: the manifest in its canonical form, where that is known already.
+    """
+    if content is None:
+        try:
+            content = canonical(read_mapping(request.manifest_text).data)
+        except (DocumentError, ManifestError):
+            content = request.manifest_text
+    key = json.dumps([request.tenant, request.job_id, content, as_given(request.spec)], sort_keys=True)
     return hashlib.sha256(key.encode()).hexdigest()
 
 
@@ -110,7 +114,7 @@ def prepare(request: SubmitRequest, config: Config, now_ms: int) -> Prepared:
         raise InvalidArgument(_with_line(each, document) for each in lacks)
     limit_warning = () if request.spec.time_limit_ms or understood.active_deadline_s else (_NO_LIMIT,)
     submission = Submission(
-        canonical(document.data), _as_given(request.spec), request.submitted_by, understood.warnings + limit_warning
+        canonical(document.data), as_given(request.spec), request.submitted_by, understood.warnings + limit_warning
     )
     name = request.job_id or understood.name
     return Prepared(request, job, submission, name or understood.generate_name, needs_suffix=not name)
@@ -148,9 +152,14 @@ def job_name(tenant: str, job_id: str) -> str:
     return f"tenants/{tenant}/jobs/{job_id}"
 
 
+def is_job_id(text: str) -> bool:
+    """Whether a job can have this id."""
+    return len(text) <= MAX_NAME and _JOB_ID.fullmatch(text) is not None
+
+
 def _check_fields(request: SubmitRequest, config: Config) -> Iterator[Violation]:
     spec, job_id = request.spec, request.job_id
-    if job_id is not None and (len(job_id) > MAX_NAME or not _JOB_ID.fullmatch(job_id)):
+    if job_id is not None and not is_job_id(job_id):
         remedy = f"use at most {MAX_NAME} lower-case letters, digits and -, beginning with a letter"
         yield Violation("job_id", f"{job_id!r} is not an id that a job can have", remedy)
     if spec.time_limit_ms is not None and not 0 < spec.time_limit_ms <= LONGEST_MS:
@@ -233,8 +242,11 @@ def _with_line(violation: Violation, document: MappingDocument) -> Violation:
     return replace(violation, message=f"line {document.line_of(path)}: {violation.message}")
 
 
-def _as_given(spec: JobSpec) -> dict[str, Any]:
+def as_given(spec: JobSpec) -> dict[str, Any]:
     """The fields that were given, as JSON has them."""
-    given = {name: value for name, value in asdict(spec).items() if value not in (None, (), [], {})}
+    given = {name: value for name in _FIELDS if (value := getattr(spec, name)) not in (None, (), [], {})}
     out: dict[str, Any] = json.loads(json.dumps(given, default=str))
     return out
+
+
+_FIELDS: Final = tuple(each.name for each in fields(JobSpec))

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Final
 
 from fairgate_scheduler.core import lifecycle
@@ -28,7 +29,6 @@ from fairgate_scheduler.service.reading import (
     SubmitRequest,
     digest_of,
     job_name,
-    prepare,
 )
 from fairgate_scheduler.service.viewing import Viewer
 from fairgate_scheduler.service.views import JobView
@@ -51,7 +51,7 @@ def submit(app: App, request: SubmitRequest) -> JobView:
         ResourceExhausted: the tenant has as many pending jobs as it may.
         FailedPrecondition: no configuration is applied yet.
     """
-    (answer,) = submit_many(app, [request])
+    answer = app.submits.call(request, partial(submit_many, app))
     if isinstance(answer, FairgateError):
         raise answer
     return answer
@@ -65,6 +65,8 @@ def submit_many(app: App, requests: Sequence[SubmitRequest]) -> list[JobView | F
     answers = None
     while answers is None:  # again when the configuration was changed meanwhile
         answers = _try_to_take(app, requests)
+    if not any(isinstance(each, str) for each in answers):
+        return [each for each in answers if not isinstance(each, str)]
     viewer = Viewer(app)
     with app.read() as transaction:
         return [_look_up(viewer, transaction, each) if isinstance(each, str) else each for each in answers]
@@ -73,7 +75,7 @@ def submit_many(app: App, requests: Sequence[SubmitRequest]) -> list[JobView | F
 def _try_to_take(app: App, requests: Sequence[SubmitRequest]) -> "list[JobView | FairgateError | str] | None":
     """The answers; ``None``, and nothing done, if the configuration is not the one that was checked against."""
     version, now_ms = app.config_version(), app.clock.now_ms()
-    candidates = [_consider(app.runner, request, version, now_ms) for request in requests]
+    candidates = [_consider(app, request, version, now_ms) for request in requests]
     with app.write() as writing:
         stored = writing.transaction.get_config()
         if (stored.etag if stored else None) != (version.etag if version else None):
@@ -90,8 +92,9 @@ class _Candidate:
     outcome: Prepared | FairgateError
 
 
-def _consider(runner: Runner, request: SubmitRequest, version: ConfigVersion | None, now_ms: int) -> _Candidate:
+def _consider(app: App, request: SubmitRequest, version: ConfigVersion | None, now_ms: int) -> _Candidate:
     outcome: Prepared | FairgateError
+    content = None
     try:
         if version is None:
             raise FailedPrecondition(
@@ -100,11 +103,12 @@ def _consider(runner: Runner, request: SubmitRequest, version: ConfigVersion | N
                 remedy="apply one: fairgate quota apply -f config.yaml",
             )
         _check(version.config, request.tenant, _LOWEST, {})
-        outcome = prepare(request, version.config, now_ms)
-        _check_runs_here(runner, outcome)
+        outcome = app.templates.prepare(request, version, now_ms)
+        content = outcome.submission.manifest
+        _check_runs_here(app.runner, outcome)
     except FairgateError as error:
         outcome = error
-    return _Candidate(request, digest_of(request), outcome)
+    return _Candidate(request, digest_of(request, content), outcome)
 
 
 def _check_runs_here(runner: Runner, prepared: Prepared) -> None:
@@ -119,7 +123,7 @@ def _check_runs_here(runner: Runner, prepared: Prepared) -> None:
 
 
 def _answer(writing: Writing, version: ConfigVersion | None, candidate: _Candidate) -> JobView | FairgateError | str:
-    """The name of the job, new or found again; or why there is none; or how it would be, if only checked."""
+    """The name of the job that was found again; or the new one; or why there is none."""
     try:
         known = _find_again(writing.transaction, candidate)
         if known:
@@ -143,7 +147,7 @@ def _find_again(transaction: Transaction, candidate: _Candidate) -> str | None:
     return record.job
 
 
-def _take(writing: Writing, config: Config, prepared: Prepared, digest: str) -> JobView | str:
+def _take(writing: Writing, config: Config, prepared: Prepared, digest: str) -> JobView:
     request, transaction = prepared.request, writing.transaction
     counts = {
         node: transaction.count_jobs(below, frozenset({JobState.PENDING}))
@@ -153,19 +157,19 @@ def _take(writing: Writing, config: Config, prepared: Prepared, digest: str) -> 
     sequence = 0 if request.validate_only else transaction.next_number(SEQUENCE)
     name = _choose_name(transaction, prepared, sequence)
     job = replace(prepared.job, id=name, sequence=sequence)
-    if request.validate_only:
-        return JobView(job, prepared.submission)
-    writing.insert(lifecycle.submit(job, job.submitted_at_ms), prepared.submission)
-    if request.request_id:
-        transaction.put_request(RequestRecord(request.tenant, request.request_id, digest, name, job.submitted_at_ms))
-    return name
+    if not request.validate_only:
+        writing.insert(lifecycle.submit(job, job.submitted_at_ms), prepared.submission)
+        if request.request_id:
+            record = RequestRecord(request.tenant, request.request_id, digest, name, job.submitted_at_ms)
+            transaction.put_request(record)
+    return JobView(job, prepared.submission)
 
 
 def _choose_name(transaction: Transaction, prepared: Prepared, sequence: int) -> str:
     """The id that was asked for; else the manifest's name if it is free, else that with a short suffix."""
     tenant = prepared.request.tenant
     name = job_name(tenant, prepared.name)
-    is_free = transaction.get_job(name) is None
+    is_free = not transaction.has_job(name)
     if prepared.request.job_id is not None and not is_free:
         remedy = "choose another id, or leave it out to get one"
         raise AlreadyExists(f"there is a job {name} already", field="job_id", remedy=remedy)
@@ -174,7 +178,7 @@ def _choose_name(transaction: Transaction, prepared: Prepared, sequence: int) ->
     stem = prepared.name if prepared.needs_suffix else f"{prepared.name[: MAX_NAME - _SUFFIX - 1]}-"
     while True:
         name = job_name(tenant, stem + hashlib.sha256(f"{name}/{sequence}".encode()).hexdigest()[:_SUFFIX])
-        if transaction.get_job(name) is None:
+        if not transaction.has_job(name):
             return name
 
 

@@ -81,6 +81,9 @@ class MemoryTransaction:
     def get_job(self, job: str) -> Job | None:
         return self._reading().jobs.get(job)
 
+    def has_job(self, job: str) -> bool:
+        return job in self._reading().jobs
+
     def get_submission(self, job: str) -> Submission | None:
         return self._reading().submissions.get(job)
 

@@ -102,7 +102,8 @@ class SqlTransaction:
         self._new_requests: dict[tuple[str, str], RequestRecord] = {}
         self._counters: dict[str, int] = {}
         self._counters_changed: set[str] = set()
-        self._known_jobs: set[str] = set()
+        self._known_jobs: dict[str, bool] = {}
+        """Whether there is one of this name; a writer's answers stay right, because nobody else writes meanwhile."""
         self._has_new_config = False
 
     # Jobs
@@ -110,6 +111,10 @@ class SqlTransaction:
     def get_job(self, job: str) -> Job | None:
         row = self._reading().execute(_GET_JOB, {"job_": job}).first()
         return None if row is None else JOB.record(row)
+
+    def has_job(self, job: str) -> bool:
+        self._reading(flush=False)
+        return self._has_job(job)
 
     def get_submission(self, job: str) -> Submission | None:
         row = self._reading().execute(_GET_SUBMISSION, {"job_": job}).first()
@@ -139,7 +144,7 @@ class SqlTransaction:
         rows = JOB.row(job), {"job": job.id, **SUBMISSION.row(submission)}
         self._new[_job].append(rows[0])
         self._new[_submission].append(rows[1])
-        self._known_jobs.add(job.id)
+        self._known_jobs[job.id] = True
 
     def update_job(self, job: Job) -> None:
         connection = self._writing(flush=True)
@@ -148,7 +153,7 @@ class SqlTransaction:
             version = connection.execute(_HAS_JOB, {"job_": job.id}).scalar()
             there = "is not there" if version is None else f"has version {version}"
             raise StaleVersionError(f"{job.id} {there}, so version {job.version} can not follow")
-        self._known_jobs.add(job.id)
+        self._known_jobs[job.id] = True
 
     # Attempts
 
@@ -270,11 +275,10 @@ class SqlTransaction:
         return self._reading(flush=flush)
 
     def _has_job(self, job: str) -> bool:
-        if job not in self._known_jobs:
-            if self._connection.execute(_HAS_JOB, {"job_": job}).first() is None:
-                return False
-            self._known_jobs.add(job)
-        return True
+        known = self._known_jobs.get(job)
+        if known is None:
+            known = self._known_jobs[job] = self._connection.execute(_HAS_JOB, {"job_": job}).first() is not None
+        return known
 
     def _require_job(self, job: str) -> None:
         if not self._has_job(job):

@@ -1,0 +1,58 @@
+"""Jobs come in many copies of few manifests: what was understood of one is kept for the next."""
+
+import json
+import threading
+from collections import OrderedDict
+from dataclasses import replace
+from typing import Final
+
+from fairgate_scheduler.ports import ConfigVersion
+from fairgate_scheduler.service import reading
+from fairgate_scheduler.service.reading import Prepared, SubmitRequest, job_name
+
+MOST: Final = 500
+LONGEST: Final = 64 * 1024
+"""Characters of a manifest that is kept; the largest ones seldom come twice."""
+
+_Key = tuple[str, str, str, str]
+
+
+class Templates:
+    """Prepares requests as ``reading.prepare`` does; of equal ones only the first is read. Any thread may use it.
+
+    Two requests are equal when configuration, tenant, manifest text and fields are; the job id makes no difference.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[_Key, Prepared] = OrderedDict()
+        self._turn = threading.Lock()
+
+    def prepare(self, request: SubmitRequest, version: ConfigVersion, now_ms: int) -> Prepared:
+        """As ``reading.prepare``. Raises InvalidArgument."""
+        if request.job_id is not None and not reading.is_job_id(request.job_id):
+            return reading.prepare(request, version.config, now_ms)  # refuses it, with all else that is wrong
+        given = json.dumps(reading.as_given(request.spec), sort_keys=True)
+        key = (version.etag, request.tenant, request.manifest_text, given)
+        with self._turn:
+            known = self._kept.get(key)
+            if known is not None:
+                self._kept.move_to_end(key)
+        if known is None:
+            known = reading.prepare(replace(request, job_id=None), version.config, now_ms)
+            if len(request.manifest_text) <= LONGEST:
+                self._keep(key, known)
+        return _copy(known, request, now_ms)
+
+    def _keep(self, key: _Key, prepared: Prepared) -> None:
+        with self._turn:
+            self._kept[key] = prepared
+            while len(self._kept) > MOST:
+                self._kept.popitem(last=False)
+
+
+def _copy(template: Prepared, request: SubmitRequest, now_ms: int) -> Prepared:
+    name = request.job_id or template.name
+    job = replace(template.job, id=job_name(request.tenant, name), submitted_at_ms=now_ms, pending_since_ms=now_ms)
+    submission = replace(template.submission, submitted_by=request.submitted_by)
+    needs_suffix = template.needs_suffix and request.job_id is None
+    return Prepared(replace(request, spec=template.request.spec), job, submission, name, needs_suffix)
