@@ -8,8 +8,10 @@ from fairgate_scheduler.service.query import get_job
 from fairgate_scheduler.service.views import JobView
 
 
-def cancel(app: App, name: str, reason: str = "") -> JobView:
+def cancel(app: App, name: str, reason: str = "", by: str = "") -> JobView:
     """Stop a job; asked again while it is stopping, or when it was cancelled, it changes nothing.
+
+    ``by``: who asked for it; it is recorded, like the reason.
 
     Raises:
         NotFound: no such job.
@@ -25,5 +27,5 @@ def cancel(app: App, name: str, reason: str = "") -> JobView:
                 f"{name} has {job.state.lower()} already", field="name", remedy="nothing is left to do"
             )
         attempts = writing.transaction.get_attempts(name)
-        writing.write(lifecycle.cancel(job, attempts, now_ms, reason or "cancelled"))
+        writing.write(lifecycle.cancel(job, attempts, now_ms, reason, by))
     return get_job(app, name)

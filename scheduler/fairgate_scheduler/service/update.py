@@ -11,9 +11,15 @@ from fairgate_scheduler.service.views import JobView
 
 
 def update(
-    app: App, name: str, priority: int | None = None, time_limit_ms: int | None = None, etag: str | None = None
+    app: App,
+    name: str,
+    priority: int | None = None,
+    time_limit_ms: int | None = None,
+    etag: str | None = None,
+    by: str = "",
 ) -> JobView:
-    """Change what is not ``None``. With ``etag``, only if nobody has changed the job since it was read.
+    """Change what is not ``None``; ``by`` is recorded. With ``etag``, only if nobody has changed the job since it was
+    read.
 
     Raises:
         NotFound: no such job.
@@ -30,7 +36,7 @@ def update(
         _check(job, version.config if version else Config(), priority, time_limit_ms)
         if etag is not None and etag != str(job.version):
             raise Aborted(f"{name} was changed since it was read", field="etag", remedy="read it again, then update it")
-        writing.write(lifecycle.update(job, now_ms, priority, time_limit_ms))
+        writing.write(lifecycle.update(job, now_ms, priority, time_limit_ms, by))
     return get_job(app, name)
 
 

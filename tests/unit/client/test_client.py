@@ -153,7 +153,7 @@ def test_cancel_and_update(service, client, manifest):
         client.update("a/train", priority=4, etag=job.etag)
     assert caught.value.reason == "STALE_ETAG"
     assert job.cancel("not needed").state is JobState.CANCELLED
-    assert client.cancel("a/train").message == "not needed"
+    assert client.cancel("a/train").message == "cancelled by local: not needed"
     with pytest.raises(fairgate.FailedPrecondition):
         client.update(job.name, priority=4)
 

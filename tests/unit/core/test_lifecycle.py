@@ -128,6 +128,8 @@ def test_cancel_of_a_waiting_job_is_final_at_once():
     job, attempt = admitted()
     change = lifecycle.cancel(job, [attempt], 4_000)
     assert (change.job.state, change.attempts[0].state) == (JobState.CANCELLED, AttemptState.GONE)
+    event = lifecycle.cancel(PENDING, [], 4_000, "too dear", by="ann").events[0]
+    assert (event.message, event.details) == ("cancelled by ann: too dear", {"by": "ann"})
 
 
 @pytest.mark.parametrize(

@@ -104,7 +104,7 @@ def test_cancel_ends_a_job_once(wire):
     request = wire_pb2.CancelJobRequest(name=NAME, reason="not needed")
     assert wire.jobs.CancelJob(request).state == jobs_pb2.JOB_STATE_CANCELLED
     again = wire.jobs.CancelJob(request)
-    assert (again.state, again.message) == (jobs_pb2.JOB_STATE_CANCELLED, "not needed")
+    assert (again.state, again.message) == (jobs_pb2.JOB_STATE_CANCELLED, "cancelled by local: not needed")
 
 
 def test_a_running_job_is_stopping_first(wire):

@@ -8,8 +8,12 @@ from fairgate_scheduler.service.update import update
 
 def test_a_waiting_job_is_cancelled_at_once(rig):
     name = rig.submit().job.id
-    view = cancel(rig.app, name, "not needed")
-    assert (view.job.state, view.job.message, view.hold) == (JobState.CANCELLED, "not needed", None)
+    view = cancel(rig.app, name, "not needed", by="user:me")
+    assert (view.job.state, view.job.message, view.hold) == (
+        JobState.CANCELLED,
+        "cancelled by user:me: not needed",
+        None,
+    )
 
 
 def test_a_running_job_stops_first_and_cancelling_again_changes_nothing(rig):
@@ -39,6 +43,21 @@ def test_priority_and_time_limit_are_updated(rig):
     assert changed.etag != view.etag
     assert rig.events(view.job.id) == ["SUBMITTED", "UPDATED"]
     assert update(rig.app, view.job.id, priority=9).job == changed.job
+
+
+def test_who_asked_is_recorded(rig):
+    name = rig.submit().job.id
+    rig.run_until(name, "RUNNING")
+    update(rig.app, name, priority=1, by="user:ann")
+    cancel(rig.app, name, by="user:eve")
+    assert rig.run_until(name, "CANCELLED").attempts[0].reason == "cancelled by user:eve"
+    with rig.app.read() as transaction:
+        events = [each.event for each in transaction.list_events(0, 100, job=name)][-3:]
+    assert [(each.kind, each.message, each.details.get("by")) for each in events] == [
+        ("UPDATED", "priority is 1 now, by user:ann", "user:ann"),
+        ("STOPPING", "cancelled by user:eve", "user:eve"),
+        ("CANCELLED", "cancelled by user:eve", None),
+    ]
 
 
 def test_an_update_of_what_somebody_else_changed_is_aborted(rig):

@@ -80,7 +80,8 @@ class JobServicer(job_service_pb2_grpc.JobServiceServicer):
     def CancelJob(  # noqa: N802
         self, request: job_service_pb2.CancelJobRequest, context: grpc.ServicerContext
     ) -> jobs_pb2.Job:
-        return codec.encode_job(cancel.cancel(self._app, names.read_job(request.name), request.reason))
+        caller = principal_of(context).name
+        return codec.encode_job(cancel.cancel(self._app, names.read_job(request.name), request.reason, caller))
 
     def UpdateJob(  # noqa: N802
         self, request: job_service_pb2.UpdateJobRequest, context: grpc.ServicerContext
@@ -93,6 +94,7 @@ class JobServicer(job_service_pb2_grpc.JobServiceServicer):
                 priority=change.priority,
                 time_limit_ms=change.time_limit_ms,
                 etag=change.etag,
+                by=principal_of(context).name,
             )
         return codec.encode_job(view)
 

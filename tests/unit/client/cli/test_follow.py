@@ -93,7 +93,10 @@ def test_cancel(fg, service, client, manifest):
     assert result.exit_code == 3
     assert result.stdout == "a/one is STOPPING, to be CANCELLED\nb/two is CANCELLED\n"
     assert result.stderr.startswith("error: JOB: there is no job tenants/a/jobs/three\n")
-    assert client.get("b/two").message == "not needed"
+    assert client.get("b/two").message == "cancelled by local: not needed"
+    assert fg("describe", "job", "b/two").stdout.splitlines()[2] == "Message:      cancelled by local: not needed"
+    told = fg("watch", "b/two", "--after", "0").stdout.splitlines()
+    assert told[-1].endswith("b/two  CANCELLED  cancelled by local: not needed")
 
 
 def test_cancelling_what_has_ended_leaves_it_as_it_is(fg, service, client, manifest):
@@ -115,6 +118,8 @@ def test_update(fg, client, manifest):
     assert fg("update", "a/train", "--priority", "3", "--time-limit", "90m").stdout == "a/train updated\n"
     changed = json.loads(fg("update", "a/train", "--priority", "4", "-o", "json").stdout)
     assert (changed["priority"], changed["time_limit"]) == (4, "5400s")
+    events = [update.event for _, update in zip(range(3), client.watch(job="a/train", after_sequence=0), strict=False)]
+    assert (events[2].message, events[2].details) == ("priority is 4 now, by local", {"priority": "4", "by": "local"})
     result = fg("update", "a/train", "--priority", "5", "--etag", job.etag)
     assert (result.exit_code, result.stdout) == (4, "")
     result = fg("update", "a/train", "--priority", "11")
