@@ -9,7 +9,7 @@ from fairgate_scheduler.core.tenancy import Config, Flavor, Quota, Tenant
 from fairgate_scheduler.testing.fake_runner import Script
 from fairgate_scheduler.testing.history import LAWS, SLACK_MS, broken_laws
 from fairgate_scheduler.testing.simulation import Simulation
-from fairgate_scheduler.testing.stories import H100, Story, Submit, make_story
+from fairgate_scheduler.testing.stories import H100, NEVER_MS, Story, Submit, make_story
 
 CONFIG = Config(
     {"h100": Flavor("h100"), "cpu": Flavor("cpu", default_for_cpu_pods=True)},
@@ -72,6 +72,9 @@ BENT = {
     "ends_are_true": lambda good: _with_process(good, 0, (good.ends[0][0], Phase.STOPPED)),
     "losses_are_true": lambda good: _with_attempt(good, FIRST, reason="LOST"),
     "nothing_outruns_its_time_limit": lambda good: _with_job(good, FIRST, time_limit_ms=19_000 - SLACK_MS),
+    "nothing_is_waited_for_without_end": lambda good: _with_process(
+        good, 0, (good.ends[0][0] + 600_000 + SLACK_MS, Phase.STOPPED), script=Script(NEVER_MS)
+    ),
     "attempts_never_overlap": lambda good: _with_process(
         good, 2, job=FIRST, attempt=2, launched_at_ms=good.processes[1].launched_at_ms + 1
     ),

@@ -39,6 +39,7 @@ def _tell(seed, store=None):
 def test_no_law_breaks(first):
     histories = [_tell(seed) for seed in range(first, first + IN_ONE_TEST)]
     assert sum(each.crashes for each in histories) > IN_ONE_TEST, "the crashes are not there any more"
+    assert any(job.backoff for each in histories for job in each.jobs.values()), "nothing fails to get ready any more"
     assert sum(job.attempts > 1 for each in histories for job in each.jobs.values()) > 0, "nothing is ever tried again"
 
 

@@ -149,6 +149,7 @@ class Attempt:
     admitted_at_ms: int
     state: AttemptState = AttemptState.RESERVED
     holds_quota: bool = True
+    launched_at_ms: int | None = None
     ready_at_ms: int | None = None
     ended_at_ms: int | None = None
     reason: str = ""

@@ -11,9 +11,13 @@ from enum import StrEnum
 from typing import Any, Final
 
 from fairgate_scheduler.core.jobs import TRANSITIONS, Attempt, AttemptState, Job, JobState
+from fairgate_scheduler.core.tenancy import Policy
 
 MAX_LOSSES: Final = 5
 """An attempt that vanishes is tried again; a job whose attempts vanish this often has failed."""
+
+NOT_READY: Final = "it did not get ready in time"
+"""Why an attempt is evicted whose pods did not start within ``ready_timeout``."""
 
 
 class EventKind(StrEnum):
@@ -125,7 +129,8 @@ def launch(job: Job, attempt: Attempt, now_ms: int) -> Change:
     assert attempt.state is AttemptState.RESERVED, attempt
     event = Event(job.id, EventKind.LAUNCHED, now_ms, f"attempt {attempt.number} is being started", attempt.number)
     effect = Effect(EffectKind.LAUNCH, job.id, attempt.number)
-    return Change(_touch(job), (replace(attempt, state=AttemptState.LAUNCHED),), (event,), (effect,))
+    launched = replace(attempt, state=AttemptState.LAUNCHED, launched_at_ms=now_ms)
+    return Change(_touch(job), (launched,), (event,), (effect,))
 
 
 def preempt(job: Job, attempt: Attempt, reason: str, now_ms: int, done_ms: int | None = None) -> Change:
@@ -142,15 +147,28 @@ def preempt(job: Job, attempt: Attempt, reason: str, now_ms: int, done_ms: int |
     return Change(requeued, (stopped,), (event,), effects)
 
 
+def unready_at_ms(attempt: Attempt, policy: Policy) -> int | None:
+    """When an attempt has been launched for too long without getting ready, whether it could not start or the runner
+    could not be told; ``None``: it is not waited for, or it is ready."""
+    if attempt.state is not AttemptState.LAUNCHED or not attempt.holds_quota or attempt.launched_at_ms is None:
+        return None
+    return attempt.launched_at_ms + policy.ready_timeout_ms
+
+
+def give_up(job: Job, attempt: Attempt, policy: Policy, now_ms: int, done_ms: int | None = None) -> Change:
+    """Evict an attempt that did not get ready in time. The job does not try this option again for a while."""
+    change = preempt(job, attempt, NOT_READY, now_ms, done_ms)
+    backoff = {**job.backoff, attempt.option: now_ms + policy.option_backoff_ms}
+    return replace(change, job=replace(change.job, backoff=backoff))
+
+
 def submit(job: Job, now_ms: int) -> Change:
     """Put a new job into the queue."""
     return Change(job, events=(Event(job.id, EventKind.SUBMITTED, now_ms, "submitted"),))
 
 
-def update(
-    job: Job, now_ms: int, priority: int | None = None, time_limit_ms: int | None = None, by: str = ""
-) -> Change:
-    """Change what may be changed of a job that has not ended; ``None`` leaves a field as it is. ``by``: who asked."""
+def update(job: Job, now_ms: int, priority: int | None = None, time_limit_ms: int | None = None) -> Change:
+    """Change what may be changed of a job that has not ended; ``None`` leaves a field as it is."""
     details: dict[str, Any] = {}
     if priority is not None and priority != job.priority:
         details["priority"] = priority
@@ -158,19 +176,15 @@ def update(
         details["time_limit_ms"] = time_limit_ms
     if not details:
         return Change(job)
-    message = ", ".join(f"{name} is {value} now" for name, value in details.items()) + (f", by {by}" if by else "")
-    event = Event(job.id, EventKind.UPDATED, now_ms, message, None, {**details, **_by(by)})
-    return Change(replace(_touch(job), **details), events=(event,))
+    message = ", ".join(f"{name} is {value} now" for name, value in details.items())
+    return Change(
+        replace(_touch(job), **details), events=(Event(job.id, EventKind.UPDATED, now_ms, message, None, details),)
+    )
 
 
-def cancel(job: Job, attempts: Sequence[Attempt], now_ms: int, reason: str = "", by: str = "") -> Change:
-    """End a job because somebody asked for it. A job that is ending already, or has ended, is left as it is.
-
-    ``reason``: what was said about it. ``by``: who asked.
-    """
-    told = "cancelled" + (f" by {by}" if by else "") + (f": {reason}" if reason else "")
-    change = _end(job, attempts, JobState.CANCELLED, told, now_ms)
-    return replace(change, events=tuple(replace(each, details=_by(by)) for each in change.events))
+def cancel(job: Job, attempts: Sequence[Attempt], now_ms: int, reason: str = "cancelled") -> Change:
+    """End a job because somebody asked for it. A job that is ending already, or has ended, is left as it is."""
+    return _end(job, attempts, JobState.CANCELLED, reason, now_ms)
 
 
 def expire(job: Job, attempts: Sequence[Attempt], now_ms: int) -> Change:
@@ -293,10 +307,6 @@ def _end(job: Job, attempts: Sequence[Attempt], outcome: JobState, reason: str, 
         return Change(stopping, tuple(changed), (Event(job.id, EventKind.STOPPING, now_ms, reason),), tuple(effects))
     ended = replace(_to(job, outcome), finished_at_ms=now_ms, message=reason, outcome=outcome)
     return Change(ended, tuple(changed), (Event(job.id, EventKind(outcome.value), now_ms, reason),), tuple(effects))
-
-
-def _by(name: str) -> dict[str, str]:
-    return {"by": name} if name else {}
 
 
 def _stop(attempt: Attempt, reason: str, now_ms: int, *, holds_quota: bool) -> tuple[Attempt, tuple[Effect, ...]]:

@@ -1,4 +1,4 @@
-"""What the runner sees becomes what the store says: progress, ends, losses, and attempts that nobody knows."""
+"""What the runner sees becomes what the store says: progress, ends, losses, and what is unknown or does not start."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -41,6 +41,7 @@ class Observer:
         for lost in self._lost(seen, present, now_ms):
             with tolerate(f"writing down the loss of {lost.job}"):
                 self._record(lost)
+        self._give_up(now_ms)
 
     def next_due_ms(self) -> int | None:
         """When the next attempt without a trace counts as lost."""
@@ -53,6 +54,20 @@ class Observer:
                 change = lifecycle.observe(job, writing.transaction.get_attempts(seen.job), seen)
                 if change:
                     writing.write(change)
+
+    def _give_up(self, now_ms: int) -> None:
+        """Evict what should be ready by now. Only right after a look: what is ready has been written down."""
+        with self._app.world() as world:
+            policy = world.config.policy
+            due = [job for job, at_ms in world.unready().items() if at_ms <= now_ms]
+        for name in due:
+            with tolerate(f"giving up {name}, which is not ready"), self._app.write() as writing:
+                job = writing.transaction.get_job(name)
+                for attempt in writing.transaction.get_attempts(name):
+                    at_ms = lifecycle.unready_at_ms(attempt, policy)
+                    if job and job.state is JobState.ADMITTED and at_ms is not None and at_ms <= now_ms:
+                        _logger.warning("attempt %s of %s did not get ready in time", attempt.number, name)
+                        writing.write(lifecycle.give_up(job, attempt, policy, now_ms))
 
     def _clean_up(self, traces: Sequence[Observation]) -> None:
         """Forget what has ended and is written down; stop what runs without being admitted."""

@@ -6,7 +6,7 @@ from itertools import count
 
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
 from fairgate_scheduler.core.launching import launchable
-from fairgate_scheduler.core.lifecycle import Change, expires_at_ms
+from fairgate_scheduler.core.lifecycle import Change, expires_at_ms, unready_at_ms
 from fairgate_scheduler.core.snapshot import Running, Snapshot
 from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.ports import ConfigVersion, Transaction
@@ -100,15 +100,21 @@ class World:
                     out[job.id] = deadline
         return out
 
+    def unready(self) -> Mapping[str, int]:
+        """When each launched job that is not ready yet is given up, in milliseconds since the epoch."""
+        due = ((each.job, unready_at_ms(each, self.config.policy)) for each in self.attempts.values())
+        return {job: at_ms for job, at_ms in due if at_ms is not None}
+
     def next_due_ms(self, now_ms: int) -> int | None:
-        """The next instant at which time alone can change what the core decides, or a time limit is reached.
+        """The next instant at which time alone can change what the core decides, or a time limit or the time to get
+        ready is over.
 
         Costs what runs, not what waits.
         """
         while self._wakeups and (self._wakeups[0][0] <= now_ms or self._wakeups[0][1] not in self._pending):
             heapq.heappop(self._wakeups)
         due = [self._wakeups[0][0]] if self._wakeups else []
-        due += [deadline for deadline in self.deadlines().values() if deadline > now_ms]
+        due += [at for at in (*self.deadlines().values(), *self.unready().values()) if at > now_ms]
         min_runtime_ms = self.config.policy.min_runtime_ms
         if min_runtime_ms and self._pending:
             for attempt in self.attempts.values():

@@ -117,6 +117,17 @@ def _nothing_outruns_its_time_limit(history: History) -> Iterator[str]:
                 yield f"attempt {process.attempt} of {name} ran for {end_ms - process.ready_at_ms} ms"
 
 
+def _nothing_is_waited_for_without_end(history: History) -> Iterator[str]:
+    """What does not get ready is ended soon after the time that the configuration gives it."""
+    if history.crashes:
+        return
+    longest_ms = max(config.policy.ready_timeout_ms for _, config in history.configs) + SLACK_MS
+    for process, (end_ms, _phase) in zip(history.processes, history.ends, strict=True):
+        waited_ms = min(end_ms, process.ready_at_ms) - process.launched_at_ms
+        if waited_ms > longest_ms:
+            yield f"attempt {process.attempt} of {process.job} was not ready after {waited_ms} ms"
+
+
 def _attempts_never_overlap(history: History) -> Iterator[str]:
     for name, spans in history.spans().items():
         for (first, end_ms, phase), (second, _end, _second_phase) in pairwise(spans):
@@ -176,7 +187,8 @@ def _equals_start_in_order(history: History) -> Iterator[str]:
     """Of jobs of one tenant that ask for the same with the same priority, the older one never waits for the younger.
 
     But a plan that takes an option from the older one may give another option to the younger, and an older one that was
-    evicted waits for its first option again while the younger may take a later one already.
+    evicted waits for its first option again while the younger may take a later one already; options rest that did not
+    get ready in time.
     """
     waiting: dict[str, tuple[Job, int]] = {}
     updated = {stored.event.job for stored in history.events if stored.event.kind is EventKind.UPDATED}
@@ -186,7 +198,7 @@ def _equals_start_in_order(history: History) -> Iterator[str]:
         if kind is EventKind.ADMITTED:
             at_ms = stored.event.at_ms
             _, since_ms = waiting.pop(name, (job, at_ms))
-            for other, other_since_ms in waiting.values():
+            for other, other_since_ms in (each for each in waiting.values() if not each[0].backoff):
                 is_older = _are_equal(job, other) and other.sequence < job.sequence and other_since_ms < at_ms
                 may_be_chosen = _may_fall_back(other, other_since_ms, at_ms) or not _may_fall_back(job, since_ms, at_ms)
                 if is_older and may_be_chosen and not updated & {name, other.id}:
@@ -214,6 +226,7 @@ LAWS: Final[Sequence[Callable[[History], Iterator[str]]]] = (
     _ends_are_true,
     _losses_are_true,
     _nothing_outruns_its_time_limit,
+    _nothing_is_waited_for_without_end,
     _attempts_never_overlap,
     _attempts_have_no_gaps,
     _nothing_starts_above_quota,

@@ -176,7 +176,7 @@ class Simulation:
         self.points.is_on, self.disk.faults = was_on, faults
 
     def _script(self, launch: Launch) -> Script:
-        return self.story.scripts[launch.job.id]
+        return self.story.script_of(launch.job.id, launch.attempt.number)
 
     def _crashes_by_chance(self, _number: int) -> bool:
         return self.story.crash_every > 0 and self.chance.randrange(self.story.crash_every) == 0

@@ -6,6 +6,7 @@ Everything comes from one seed, so that a story that fails can be told again.
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Final
 
 from fairgate_scheduler.core.amounts import Row
@@ -16,6 +17,7 @@ from fairgate_scheduler.testing.faults import Unreliability
 
 H100: Final[Row] = ("h100", GPU)
 A100: Final[Row] = ("a100", GPU)
+NEVER_MS: Final = 10**12
 _FLAVORS: Final = ("h100", "a100")
 
 
@@ -34,6 +36,8 @@ class Submit:
     preemptible: bool = True
     fallback_after_ms: int = 0
     time_limit_ms: int = 3_600_000
+    unready_attempts: int = 0
+    """So many of its attempts, the first ones, never get ready by themselves."""
 
     @property
     def job(self) -> str:
@@ -63,10 +67,14 @@ class Story:
     unreliability: Unreliability = field(default_factory=Unreliability)
     crash_every: int = 0
 
-    @property
-    def scripts(self) -> Mapping[str, Script]:
-        """How each job behaves."""
-        return {each.job: each.script for each in self.submits}
+    def script_of(self, job: str, attempt: int) -> Script:
+        """How an attempt behaves."""
+        submit = self._submits[job]
+        return replace(submit.script, start_ms=NEVER_MS) if attempt <= submit.unready_attempts else submit.script
+
+    @cached_property
+    def _submits(self) -> Mapping[str, Submit]:
+        return {each.job: each for each in self.submits}
 
 
 def make_story(seed: int) -> Story:
@@ -95,6 +103,8 @@ def _config(chance: random.Random) -> Config:
         priority_preemption=chance.random() < 0.8,
         min_runtime_ms=chance.choice((0, 0, 30_000)),
         quota_cut=chance.choice((QuotaCut.DRAIN, QuotaCut.RECLAIM)),
+        ready_timeout_ms=chance.choice((40_000, 120_000)),
+        option_backoff_ms=chance.choice((0, 30_000)),
     )
     flavors = {name: Flavor(name, resource=GPU) for name in _FLAVORS}
     flavors["cpu"] = Flavor("cpu", default_for_cpu_pods=True)
@@ -132,6 +142,7 @@ def _submit(chance: random.Random, number: int, leaves: list[str]) -> Submit:
         preemptible=chance.random() < 0.8,
         fallback_after_ms=chance.choice((0, 0, 20_000)),
         time_limit_ms=30_000 if chance.random() < 0.1 else 3_600_000,
+        unready_attempts=chance.choice((1, 2)) if chance.random() < 0.1 else 0,
     )
 
 

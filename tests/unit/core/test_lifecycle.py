@@ -7,6 +7,7 @@ import pytest
 from fairgate_scheduler.core import lifecycle
 from fairgate_scheduler.core.jobs import TRANSITIONS, Attempt, AttemptState, Job, JobState
 from fairgate_scheduler.core.lifecycle import MAX_LOSSES, EffectKind, EventKind, Observation, Phase
+from fairgate_scheduler.core.tenancy import Policy
 from fairgate_scheduler.testing.worlds import takes
 
 OPTIONS = (takes("h100", gpu=2), takes("v5e", Fraction(1, 2), tpu=4))
@@ -49,10 +50,31 @@ def test_admission_reserves_the_options_whole_demand():
 def test_launch_orders_the_runner_once():
     job, attempt = admitted()
     change = lifecycle.launch(job, attempt, 2_000)
-    assert change.attempts[0].state is AttemptState.LAUNCHED
+    assert (change.attempts[0].state, change.attempts[0].launched_at_ms) == (AttemptState.LAUNCHED, 2_000)
     assert [(effect.kind, effect.attempt) for effect in change.effects] == [(EffectKind.LAUNCH, 1)]
     with pytest.raises(AssertionError):
         lifecycle.launch(change.job, change.attempts[0], 2_000)
+
+
+def test_only_what_is_launched_and_not_ready_is_waited_for():
+    policy = Policy(ready_timeout_ms=500)
+    job, attempt = launched()
+    stopping = lifecycle.preempt(job, attempt, "others", 2_100).attempts[0]
+    stored_before = replace(attempt, launched_at_ms=None)
+    others = (admitted()[1], running()[1], stopping, stored_before)
+    assert lifecycle.unready_at_ms(attempt, policy) == 2_500
+    assert [lifecycle.unready_at_ms(each, policy) for each in others] == [None] * 4
+
+
+def test_what_does_not_get_ready_is_evicted_and_its_option_rests():
+    job, attempt = launched(replace(PENDING, backoff={1: 9_000}))
+    change = lifecycle.give_up(job, attempt, Policy(option_backoff_ms=70_000), 2_500)
+    assert (change.job.state, change.job.evictions, change.job.version) == (JobState.PENDING, 1, job.version + 1)
+    assert change.job.backoff == {0: 72_500, 1: 9_000}
+    assert (change.job.submitted_at_ms, change.job.pending_since_ms, change.job.done_ms) == (0, 2_500, 0)
+    assert (change.attempts[0].state, change.attempts[0].holds_quota) == (AttemptState.STOPPING, False)
+    assert [(event.kind, event.message) for event in change.events] == [(EventKind.EVICTED, lifecycle.NOT_READY)]
+    assert [effect.kind for effect in change.effects] == [EffectKind.STOP]
 
 
 def test_running_is_told_once():

@@ -93,6 +93,7 @@ class AttemptRow(Base, table=True):
     admitted_at_ms: int = Field(sa_type=Whole)
     state: str
     holds_quota: bool
+    launched_at_ms: int | None = Field(sa_type=Whole)
     ready_at_ms: int | None = Field(sa_type=Whole)
     ended_at_ms: int | None = Field(sa_type=Whole)
     reason: str

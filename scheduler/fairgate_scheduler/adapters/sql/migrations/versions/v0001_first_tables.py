@@ -93,6 +93,7 @@ def _attempt() -> None:
         _whole("admitted_at_ms"),
         _text("state"),
         sa.Column("holds_quota", sa.Boolean(), nullable=False),
+        _whole("launched_at_ms", nullable=True),
         _whole("ready_at_ms", nullable=True),
         _whole("ended_at_ms", nullable=True),
         _text("reason"),
