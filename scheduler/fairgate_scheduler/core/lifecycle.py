@@ -167,8 +167,10 @@ def submit(job: Job, now_ms: int) -> Change:
     return Change(job, events=(Event(job.id, EventKind.SUBMITTED, now_ms, "submitted"),))
 
 
-def update(job: Job, now_ms: int, priority: int | None = None, time_limit_ms: int | None = None) -> Change:
-    """Change what may be changed of a job that has not ended; ``None`` leaves a field as it is."""
+def update(
+    job: Job, now_ms: int, priority: int | None = None, time_limit_ms: int | None = None, by: str = ""
+) -> Change:
+    """Change what may be changed of a job that has not ended; ``None`` leaves a field as it is. ``by``: who asked."""
     details: dict[str, Any] = {}
     if priority is not None and priority != job.priority:
         details["priority"] = priority
@@ -176,15 +178,19 @@ def update(job: Job, now_ms: int, priority: int | None = None, time_limit_ms: in
         details["time_limit_ms"] = time_limit_ms
     if not details:
         return Change(job)
-    message = ", ".join(f"{name} is {value} now" for name, value in details.items())
-    return Change(
-        replace(_touch(job), **details), events=(Event(job.id, EventKind.UPDATED, now_ms, message, None, details),)
-    )
+    message = ", ".join(f"{name} is {value} now" for name, value in details.items()) + (f", by {by}" if by else "")
+    event = Event(job.id, EventKind.UPDATED, now_ms, message, None, {**details, **_by(by)})
+    return Change(replace(_touch(job), **details), events=(event,))
 
 
-def cancel(job: Job, attempts: Sequence[Attempt], now_ms: int, reason: str = "cancelled") -> Change:
-    """End a job because somebody asked for it. A job that is ending already, or has ended, is left as it is."""
-    return _end(job, attempts, JobState.CANCELLED, reason, now_ms)
+def cancel(job: Job, attempts: Sequence[Attempt], now_ms: int, reason: str = "", by: str = "") -> Change:
+    """End a job because somebody asked for it. A job that is ending already, or has ended, is left as it is.
+
+    ``reason``: what was said about it. ``by``: who asked.
+    """
+    told = "cancelled" + (f" by {by}" if by else "") + (f": {reason}" if reason else "")
+    change = _end(job, attempts, JobState.CANCELLED, told, now_ms)
+    return replace(change, events=tuple(replace(each, details=_by(by)) for each in change.events))
 
 
 def expire(job: Job, attempts: Sequence[Attempt], now_ms: int) -> Change:
@@ -307,6 +313,10 @@ def _end(job: Job, attempts: Sequence[Attempt], outcome: JobState, reason: str, 
         return Change(stopping, tuple(changed), (Event(job.id, EventKind.STOPPING, now_ms, reason),), tuple(effects))
     ended = replace(_to(job, outcome), finished_at_ms=now_ms, message=reason, outcome=outcome)
     return Change(ended, tuple(changed), (Event(job.id, EventKind(outcome.value), now_ms, reason),), tuple(effects))
+
+
+def _by(name: str) -> dict[str, str]:
+    return {"by": name} if name else {}
 
 
 def _stop(attempt: Attempt, reason: str, now_ms: int, *, holds_quota: bool) -> tuple[Attempt, tuple[Effect, ...]]:
