@@ -58,7 +58,7 @@ class Season:
 
     def _submit(self, client: fairgate.Client, tenant: str, number: int, rng: random.Random) -> str:
         """The borrower's jobs take long, so that the others find it in their way."""
-        work_s = rng.uniform(2.5, 4) if tenant == "c" else rng.uniform(0.5, 2)
+        work_s = rng.uniform(2, 3) if tenant == "c" else rng.uniform(0.5, 2)
         gpus = rng.choice((1, 1, 2))
         entrypoint = ENTRYPOINT.format(gpus=gpus, journal=self.journal, work_s=f"{work_s:.1f}")
         manifest = ray_job(f"{tenant}-{number}", gpus=gpus, entrypoint=entrypoint)
@@ -126,9 +126,11 @@ def _kill_again_and_again(server: ServerProcess, season: Season) -> None:
     rng = random.Random(SEED)
     for number in range(KILLS):
         server.start()
-        if number % 5 != 4:  # every fifth time it is killed while it starts
+        if number % 5 == 0:  # while it starts, the first time with nothing in its state directory
+            time.sleep(rng.uniform(0.3, 1.5))
+        else:
             server.await_ready()
-        time.sleep(rng.uniform(0, 0.9))
+            time.sleep(rng.uniform(0, 0.9))
         server.kill()
         season.kills += 1
 
