@@ -6,7 +6,6 @@ invariants. Evicting takes no time here. What the service would store is in ``Wo
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 from typing import Final
@@ -17,7 +16,7 @@ from fairgate_scheduler.core.amounts import Amount, Row, is_accelerator
 from fairgate_scheduler.core.budgets import next_periods_ms
 from fairgate_scheduler.core.holds import reasons
 from fairgate_scheduler.core.jobs import Attempt, Job
-from fairgate_scheduler.core.lifecycle import Observation, Phase
+from fairgate_scheduler.core.lifecycle import Change, Observation, Phase
 from fairgate_scheduler.core.plan import plan_cycle
 from fairgate_scheduler.core.snapshot import HoldReason, Snapshot
 from fairgate_scheduler.core.tenancy import QuotaCut
@@ -130,7 +129,7 @@ class Engine:
                 return
             check_evictions(self.world, plan)
             for each in plan.preemptions:
-                self._evict(self.world.jobs[each.job], each.reason)
+                self._preempt(self.world.jobs[each.job], each.reason)
             for admission in plan.admissions:
                 self._admit(self.world.jobs[admission.job], admission.option)
         raise BrokenPromiseError(f"after {CYCLES_MAX} cycles at one instant the plan still changes something")
@@ -146,12 +145,15 @@ class Engine:
         if not self._is_out_of_stock(job, option):
             self._observe(job.id, attempt.number, Phase.RUNNING)
 
-    def _evict(self, job: Job, reason: str) -> None:
+    def _preempt(self, job: Job, reason: str) -> None:
         attempt = self._held(job.id)
-        self.world.write(lifecycle.preempt(job, attempt, reason, self.now_ms, self._kept_ms(job, attempt)))
-        self._observe(job.id, attempt.number, Phase.STOPPED)
+        self._evict(attempt, lifecycle.preempt(job, attempt, reason, self.now_ms, self._kept_ms(job, attempt)))
+
+    def _evict(self, attempt: Attempt, eviction: Change) -> None:
+        self.world.write(eviction)
+        self._observe(attempt.job, attempt.number, Phase.STOPPED)
         self.evicted_units += sum(amount for (_, name), amount in attempt.demand.items() if is_accelerator(name))
-        self._note("evict", job.id, reason)
+        self._note("evict", attempt.job, eviction.events[0].message)
 
     def _kept_ms(self, job: Job, attempt: Attempt) -> int:
         """The work, at speed 1, that the last checkpoint of this attempt keeps."""
@@ -167,7 +169,8 @@ class Engine:
     def _end_attempts(self) -> None:
         for job, attempt in self.world.running():
             if attempt.ready_at_ms is None:
-                if attempt.admitted_at_ms + self.world.config.policy.ready_timeout_ms <= self.now_ms:
+                unready_at_ms = lifecycle.unready_at_ms(attempt, self.world.config.policy)
+                if unready_at_ms is not None and unready_at_ms <= self.now_ms:
                     self._give_up(job, attempt)
             elif self._ends_at_ms(job, attempt) <= self.now_ms:
                 self._end(job, attempt)
@@ -188,11 +191,8 @@ class Engine:
 
     def _give_up(self, job: Job, attempt: Attempt) -> None:
         """Its pods were not ready in time: the option is skipped for a while."""
-        until_ms = self.now_ms + self.world.config.policy.option_backoff_ms
-        self._evict(job, "its pods were not ready in time")
-        evicted = self.world.jobs[job.id]
-        backoff = {**evicted.backoff, attempt.option: until_ms}
-        self.world.jobs[job.id] = replace(evicted, backoff=backoff, version=evicted.version + 1)
+        policy, kept_ms = self.world.config.policy, self._kept_ms(job, attempt)
+        self._evict(attempt, lifecycle.give_up(job, attempt, policy, self.now_ms, kept_ms))
 
     def _is_out_of_stock(self, job: Job, option: int) -> bool:
         chosen = job.options[option]
@@ -269,8 +269,10 @@ class Engine:
         pending = list(self.world.pending())
         found = [until for until in self._stockouts.values() if until is not None]
         for job, attempt in self.world.running():
+            unready_at_ms = lifecycle.unready_at_ms(attempt, policy)
+            if unready_at_ms is not None:
+                found.append(unready_at_ms)
             if attempt.ready_at_ms is None:
-                found.append(attempt.admitted_at_ms + policy.ready_timeout_ms)
                 continue
             found.append(self._ends_at_ms(job, attempt))
             if pending or policy.quota_cut is QuotaCut.RECLAIM:
