@@ -3,7 +3,7 @@
 Adapters implement these; one contract suite runs on every implementation. A port must never mention a technology.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -92,6 +92,9 @@ class Transaction(Protocol):
 
     def get_job(self, job: str) -> Job | None:
         """The job of this resource name."""
+
+    def get_jobs(self, jobs: Iterable[str]) -> Mapping[str, Job]:
+        """Those of the jobs of these resource names that are there; cheaper than one by one."""
 
     def has_job(self, job: str) -> bool:
         """Whether there is a job of this resource name."""
@@ -206,7 +209,10 @@ class Runner(Protocol):
         """Everything in a valid configuration that is kept but has no effect here, as sentences."""
 
     def launch(self, launch: Launch) -> None:
-        """Start an attempt unless it was started before, by whomever. Returns before it is ready."""
+        """Start an attempt unless it was started before, by whomever. Returns before it is ready.
+
+        What an earlier job of the same id, with another uid, has left is not its: raises while some of that still runs.
+        """
 
     def stop(self, job: str, attempt: int, reason: str) -> None:
         """Give notice, wait the grace period, then end it. Returns at once; unknown or ended attempts are no error."""
@@ -217,8 +223,8 @@ class Runner(Protocol):
     def forget(self, job: str, attempt: int) -> None:
         """The attempt's end is recorded; its log stays readable."""
 
-    def read_log(self, job: str, attempt: int, offset: int, limit: int) -> LogChunk:
-        """A piece of its output; empty if there is none (yet)."""
+    def read_log(self, job: str, attempt: int, offset: int, limit: int, uid: str = "") -> LogChunk:
+        """A piece of its output; empty if there is none (yet). ``uid``: not that of an earlier job of the same id."""
 
 
 class Clock(Protocol):

@@ -71,6 +71,31 @@ class TestJobs:
             assert transaction.has_job(job.id)
             assert not transaction.has_job(a_job(2).id)
 
+    def test_several_jobs_at_once(self, store):
+        jobs = [a_job(number) for number in range(1, 4)]
+        names = [jobs[2].id, "tenants/physics/jobs/none", jobs[0].id, jobs[2].id]
+        with store.transaction() as transaction:
+            insert(transaction, *jobs)
+        with store.transaction() as transaction:
+            assert transaction.get_jobs(names) == {jobs[2].id: jobs[2], jobs[0].id: jobs[0]}
+            changed = replace(jobs[0], state=JobState.FAILED, version=2)
+            transaction.update_job(changed)
+            assert transaction.get_jobs([jobs[0].id, jobs[1].id]) == {jobs[0].id: changed, jobs[1].id: jobs[1]}
+
+    def test_what_is_written_twice_counts_as_written_last(self, store):
+        job = a_job(1)
+        with store.transaction() as transaction:
+            insert(transaction, job)
+            transaction.update_job(replace(job, state=JobState.ADMITTED, version=2))
+        with store.transaction() as transaction:
+            transaction.update_job(replace(job, state=JobState.RUNNING, version=3))
+            transaction.update_job(replace(job, state=JobState.SUCCEEDED, version=4))
+            transaction.put_attempt(an_attempt(job, state=AttemptState.RUNNING))
+            transaction.put_attempt(an_attempt(job, state=AttemptState.GONE))
+        with store.transaction(read_only=True) as transaction:
+            assert transaction.get_job(job.id) == replace(job, state=JobState.SUCCEEDED, version=4)
+            assert transaction.get_attempts(job.id) == [an_attempt(job, state=AttemptState.GONE)]
+
     def test_a_submission_comes_back_as_it_was(self, store):
         job = a_job()
         submission = a_submission(

@@ -2,7 +2,7 @@
 
 import heapq
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -80,6 +80,10 @@ class MemoryTransaction:
 
     def get_job(self, job: str) -> Job | None:
         return self._reading().jobs.get(job)
+
+    def get_jobs(self, jobs: Iterable[str]) -> Mapping[str, Job]:
+        found = self._reading().jobs
+        return {name: found[name] for name in dict.fromkeys(jobs) if name in found}
 
     def has_job(self, job: str) -> bool:
         return job in self._reading().jobs

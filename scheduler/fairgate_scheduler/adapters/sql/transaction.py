@@ -4,13 +4,14 @@ Writers take turns, so reading a counter or looking whether a name is taken and 
 New rows wait in memory and go to the database in batches: before the next read, and at the end.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from fairgate_scheduler.adapters.sql import schema
 from fairgate_scheduler.adapters.sql.mapping import ATTEMPT, CONFIG, EFFECT, EVENT, JOB, REQUEST, SUBMISSION
+from fairgate_scheduler.adapters.sql.pending import Pending
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
 from fairgate_scheduler.core.lifecycle import Effect, Event
 from fairgate_scheduler.ports import (
@@ -32,12 +33,11 @@ _effect = schema.table(schema.EffectRow)
 _config = schema.table(schema.ConfigRow)
 _counter = schema.table(schema.CounterRow)
 
-_INSERTS = {table: insert(table).inline() for table in (_job, _submission, _event, _effect, _request)}
-"""How new rows that wait are written, in such an order that none refers to one that comes later."""
-_INSERT_ATTEMPT = insert(_attempt)
 _INSERT_CONFIG = insert(_config)
 _INSERT_COUNTER = insert(_counter)
 
+_AT_ONCE: Final = 500
+"""Names in one statement; databases take only so many."""
 _EVENTS = "@event"
 """The counter of event sequence numbers."""
 
@@ -46,8 +46,8 @@ _GET_JOB = _JOBS.where(_job.c.id == bindparam("job_"))
 _LIVE_JOBS = _JOBS.where(_job.c.state.in_([state.value for state in JobState if not state.is_final])).order_by(
     _job.c.sequence, _job.c.id
 )
-_HAS_JOB = select(_job.c.version).where(_job.c.id == bindparam("job_"))
-_UPDATE_JOB = update(_job).where(_job.c.id == bindparam("job_"), _job.c.version == bindparam("version_"))
+_SOME_JOBS = _JOBS.where(_job.c.id.in_(bindparam("jobs_", expanding=True)))
+_VERSION = select(_job.c.version).where(_job.c.id == bindparam("job_"))
 _GET_SUBMISSION = select(*(_submission.c[name] for name in SUBMISSION.names)).where(
     _submission.c.job == bindparam("job_")
 )
@@ -56,7 +56,6 @@ _GET_ATTEMPTS = _ATTEMPTS.where(_attempt.c.job == bindparam("job_")).order_by(_a
 _LIVE_ATTEMPTS = _ATTEMPTS.where(
     _attempt.c.state.in_([state.value for state in AttemptState if state is not AttemptState.GONE])
 ).order_by(_attempt.c.admission, _attempt.c.job, _attempt.c.number)
-_UPDATE_ATTEMPT = update(_attempt).where(_attempt.c.job == bindparam("job_"), _attempt.c.number == bindparam("number_"))
 _EVENTS_AFTER = (
     select(_event.c.sequence, _event.c.tenant, *(_event.c[name] for name in EVENT.names))
     .where(_event.c.sequence > bindparam("after_"))
@@ -66,7 +65,6 @@ _GET_REQUEST = select(*(_request.c[name] for name in REQUEST.names)).where(
     _request.c.tenant == bindparam("tenant_"), _request.c.request_id == bindparam("request_id_")
 )
 _EFFECTS = select(_effect.c.id, *(_effect.c[name] for name in EFFECT.names)).order_by(_effect.c.id)
-_REMOVE_EFFECT = delete(_effect).where(_effect.c.id == bindparam("id_"))
 _NEWEST_CONFIG = select(_config.c.id).order_by(_config.c.id.desc()).limit(1)
 _CONFIG_OF_ETAG = _NEWEST_CONFIG.where(_config.c.etag == bindparam("etag_"))
 _GET_CONFIG = select(*(_config.c[name] for name in CONFIG.names)).where(_config.c.id == bindparam("id_"))
@@ -98,26 +96,42 @@ class SqlTransaction:
         self._cache = cache
         self._read_only = read_only
         self._is_over = False
-        self._new: dict[Any, list[dict[str, Any]]] = {table: [] for table in _INSERTS}
+        self._pending = Pending()
         self._new_requests: dict[tuple[str, str], RequestRecord] = {}
         self._counters: dict[str, int] = {}
         self._counters_changed: set[str] = set()
-        self._known_jobs: dict[str, bool] = {}
-        """Whether there is one of this name; a writer's answers stay right, because nobody else writes meanwhile."""
+        self._jobs: dict[str, Job] = {}
+        """Those that were read or written: a writer's stay right, because nobody else writes meanwhile."""
+        self._versions: dict[str, int | None] = {}
+        """Of every job that was asked for; ``None``: there is none."""
         self._has_new_config = False
 
     # Jobs
 
     def get_job(self, job: str) -> Job | None:
-        row = self._reading().execute(_GET_JOB, {"job_": job}).first()
-        return None if row is None else JOB.record(row)
+        connection = self._reading(flush=False)
+        known = self._jobs.get(job)
+        if known is None and (job not in self._versions or self._versions[job] is not None):
+            row = connection.execute(_GET_JOB, {"job_": job}).first()
+            known = self._keep(JOB.record(row)) if row is not None else None
+        return known
+
+    def get_jobs(self, jobs: Iterable[str]) -> Mapping[str, Job]:
+        connection = self._reading(flush=False)
+        names = list(dict.fromkeys(jobs))
+        unread = [name for name in names if name not in self._jobs]
+        for start in range(0, len(unread), _AT_ONCE):
+            for row in connection.execute(_SOME_JOBS, {"jobs_": unread[start : start + _AT_ONCE]}):
+                self._keep(JOB.record(row))
+        return {name: self._jobs[name] for name in names if name in self._jobs}
 
     def has_job(self, job: str) -> bool:
         self._reading(flush=False)
-        return self._has_job(job)
+        return self._version(job) is not None
 
     def get_submission(self, job: str) -> Submission | None:
-        row = self._reading().execute(_GET_SUBMISSION, {"job_": job}).first()
+        connection = self._reading(flush=self._pending.has_submission(job))
+        row = connection.execute(_GET_SUBMISSION, {"job_": job}).first()
         return None if row is None else SUBMISSION.record(row)
 
     def list_jobs(self, query: JobQuery) -> Sequence[Job]:
@@ -139,36 +153,33 @@ class SqlTransaction:
 
     def insert_job(self, job: Job, submission: Submission) -> None:
         self._writing()
-        if self._has_job(job.id):
+        if self._version(job.id) is not None:
             raise StaleVersionError(f"{job.id} is there already")
-        rows = JOB.row(job), {"job": job.id, **SUBMISSION.row(submission)}
-        self._new[_job].append(rows[0])
-        self._new[_submission].append(rows[1])
-        self._known_jobs[job.id] = True
+        self._pending.insert_job(JOB.row(job), SUBMISSION.row(submission))
+        self._keep(job)
 
     def update_job(self, job: Job) -> None:
-        connection = self._writing(flush=True)
-        values = {**JOB.row(job), "job_": job.id, "version_": job.version - 1}
-        if connection.execute(_UPDATE_JOB, values).rowcount == 0:
-            version = connection.execute(_HAS_JOB, {"job_": job.id}).scalar()
+        self._writing()
+        version = self._version(job.id)
+        if version is None or version != job.version - 1:
             there = "is not there" if version is None else f"has version {version}"
             raise StaleVersionError(f"{job.id} {there}, so version {job.version} can not follow")
-        self._known_jobs[job.id] = True
+        self._pending.update_job(JOB.row(job), version)
+        self._keep(job)
 
     # Attempts
 
     def get_attempts(self, job: str) -> Sequence[Attempt]:
-        return [ATTEMPT.record(row) for row in self._reading().execute(_GET_ATTEMPTS, {"job_": job})]
+        connection = self._reading(flush=self._pending.has_attempts(job))
+        return [ATTEMPT.record(row) for row in connection.execute(_GET_ATTEMPTS, {"job_": job})]
 
     def live_attempts(self) -> Sequence[Attempt]:
         return [ATTEMPT.record(row) for row in self._reading().execute(_LIVE_ATTEMPTS)]
 
     def put_attempt(self, attempt: Attempt) -> None:
-        connection = self._writing(flush=True)
-        row = ATTEMPT.row(attempt)
-        if connection.execute(_UPDATE_ATTEMPT, {**row, "job_": attempt.job, "number_": attempt.number}).rowcount == 0:
-            self._require_job(attempt.job)
-            connection.execute(_INSERT_ATTEMPT, row)
+        self._writing()
+        self._require_job(attempt.job)
+        self._pending.put_attempt(ATTEMPT.row(attempt))
 
     # Events
 
@@ -177,7 +188,7 @@ class SqlTransaction:
         self._require_job(event.job)
         row = EVENT.row(event)
         sequence = self._count(_EVENTS)
-        self._new[_event].append({"sequence": sequence, "tenant": tenant, **row})
+        self._pending.add_event({"sequence": sequence, "tenant": tenant, **row})
         return sequence
 
     def list_events(
@@ -208,20 +219,21 @@ class SqlTransaction:
         self._writing()
         if self.get_request(record.tenant, record.request_id) is not None:
             raise StaleVersionError(f"request {record.request_id} of {record.tenant} is answered already")
-        self._new[_request].append(REQUEST.row(record))
+        self._pending.put_request(REQUEST.row(record))
         self._new_requests[record.tenant, record.request_id] = record
 
     def add_effect(self, effect: Effect) -> None:
         self._writing()
         self._require_job(effect.job)
-        self._new[_effect].append(EFFECT.row(effect))
+        self._pending.add_effect(EFFECT.row(effect))
 
     def list_effects(self, limit: int) -> Sequence[StoredEffect]:
         rows = self._reading().execute(_EFFECTS.limit(max(limit, 0)))
         return [StoredEffect(number, EFFECT.record(values)) for number, *values in rows]
 
     def remove_effect(self, effect: int) -> None:
-        self._writing(flush=True).execute(_REMOVE_EFFECT, {"id_": effect})
+        self._writing()
+        self._pending.remove_effect(effect)
 
     def get_config(self, etag: str | None = None) -> ConfigVersion | None:
         connection = self._reading(flush=False)
@@ -248,10 +260,7 @@ class SqlTransaction:
 
     def flush(self) -> None:
         """Give everything that waits to the database."""
-        for table, rows in self._new.items():
-            if rows:
-                self._connection.execute(_INSERTS[table], rows)
-                self._new[table] = []
+        self._pending.flush(self._connection)
         for name in sorted(self._counters_changed):
             value = self._counters[name]
             if self._connection.execute(_UPDATE_COUNTER, {"name_": name, "value": value}).rowcount == 0:
@@ -269,19 +278,23 @@ class SqlTransaction:
             self.flush()
         return self._connection
 
-    def _writing(self, *, flush: bool = False) -> Connection:
+    def _writing(self) -> Connection:
         if self._read_only:
             raise RuntimeError("a transaction that only reads can not write")
-        return self._reading(flush=flush)
+        return self._reading(flush=False)
 
-    def _has_job(self, job: str) -> bool:
-        known = self._known_jobs.get(job)
-        if known is None:
-            known = self._known_jobs[job] = self._connection.execute(_HAS_JOB, {"job_": job}).first() is not None
-        return known
+    def _keep(self, job: Job) -> Job:
+        self._jobs[job.id] = job
+        self._versions[job.id] = job.version
+        return job
+
+    def _version(self, job: str) -> int | None:
+        if job not in self._versions:
+            self._versions[job] = self._connection.execute(_VERSION, {"job_": job}).scalar()
+        return self._versions[job]
 
     def _require_job(self, job: str) -> None:
-        if not self._has_job(job):
+        if self._version(job) is None:
             raise StaleVersionError(f"there is no job {job}")
 
     def _count(self, counter: str) -> int:
