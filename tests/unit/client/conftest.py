@@ -1,10 +1,8 @@
 """A real service on a Unix socket over a store in memory, a fake runner and a clock that tests move; and its client."""
 
 import contextlib
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +10,9 @@ import fairgate
 import pytest
 from fairgate_scheduler.entrypoints.grpc import server
 from fairgate_scheduler.ports import Launch
-from fairgate_scheduler.service import quota
-from fairgate_scheduler.service.app import App
-from fairgate_scheduler.service.cycle import Scheduler
 from fairgate_scheduler.testing.builders import ray_job
-from fairgate_scheduler.testing.fake_runner import FakeRunner, Script
-from fairgate_scheduler.testing.memory_store import MemoryStore
-from fairgate_scheduler.testing.sim_clock import SimClock
+from fairgate_scheduler.testing.fake_runner import Script
+from fairgate_scheduler.testing.fake_service import FakeService, SocketSettings
 
 CONFIG = """\
 version: 1
@@ -39,32 +33,13 @@ priorities: {urgent: 7}
 """
 
 
-@dataclass
-class Settings:
-    """What ``server.build`` wants to know."""
-
-    folder: Path
-    reflection: bool = False
-    address: str = field(init=False)
-    token_file: Path = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.address = f"unix:{self.folder}/fairgate.sock"
-        self.token_file = self.folder / "token"
-
-
-class Service:
+class Service(FakeService):
     """One service, which can be stopped and started again over the same store."""
 
     def __init__(self, folder: Path, config: str = CONFIG) -> None:
-        self.settings = Settings(folder)
-        self.clock = SimClock()
+        super().__init__(config, self._script)
+        self.settings = SocketSettings(folder, reflection=False)
         self.scripts: dict[str, Script] = {}
-        self.runner = FakeRunner(self.clock, self._script)
-        self.app = App(MemoryStore(), self.runner, self.clock)
-        self.scheduler = Scheduler(self.app)
-        if config:
-            quota.apply_config(self.app, config)
         self.start()
 
     def start(self) -> None:
@@ -75,11 +50,6 @@ class Service:
     def stop(self) -> None:
         """Cut all calls."""
         self.server.stop(0)
-
-    def turn(self, after_ms: int = 0) -> None:
-        """Let some time pass, then do all that the scheduler does."""
-        self.clock.advance(after_ms)
-        self.scheduler.turn()
 
     @contextlib.contextmanager
     def running(self, step_ms: int = 1000) -> Iterator[None]:
@@ -104,13 +74,6 @@ class Service:
 
     def _script(self, launch: Launch) -> Script:
         return self.scripts.get(launch.job.id.rpartition("/")[2], Script())
-
-
-@pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder with a path that is short enough for a socket."""
-    with tempfile.TemporaryDirectory(prefix="fg-") as path:
-        yield Path(path)
 
 
 @pytest.fixture

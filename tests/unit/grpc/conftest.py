@@ -1,10 +1,9 @@
 """A real gRPC server on a Unix socket over a store in memory, a fake runner and a clock that stands still."""
 
 import contextlib
-import tempfile
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +12,8 @@ import pytest
 from fairgate_api.v1 import job_service_pb2 as wire_pb2
 from fairgate_api.v1 import job_service_pb2_grpc, jobs_pb2, quota_service_pb2_grpc
 from fairgate_scheduler.entrypoints.grpc import server
-from fairgate_scheduler.service import quota
-from fairgate_scheduler.service.app import App
-from fairgate_scheduler.service.cycle import Scheduler
 from fairgate_scheduler.testing.builders import ray_job
-from fairgate_scheduler.testing.fake_runner import FakeRunner
-from fairgate_scheduler.testing.memory_store import MemoryStore
-from fairgate_scheduler.testing.sim_clock import SimClock
+from fairgate_scheduler.testing.fake_service import FakeService, SocketSettings
 from google.rpc import error_details_pb2 as details_pb2
 from google.rpc.status_pb2 import Status
 
@@ -42,20 +36,6 @@ speeds: [{workload: llm, h100: 1/2}]
 """
 
 
-@dataclass
-class Settings:
-    """What ``server.build`` wants to know."""
-
-    folder: Path
-    reflection: bool = True
-    address: str = field(init=False)
-    token_file: Path = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.address = f"unix:{self.folder}/socket"
-        self.token_file = self.folder / "token"
-
-
 class Calls:
     """The methods of a stub, with a token and a deadline."""
 
@@ -67,17 +47,12 @@ class Calls:
         return lambda request: getattr(self._stub, method)(request, timeout=10, metadata=self._metadata)
 
 
-class Wire:
+class Wire(FakeService):
     """One running service and a caller of it."""
 
-    def __init__(self, settings: Settings, config: str = CONFIG) -> None:
+    def __init__(self, settings: SocketSettings, config: str = CONFIG) -> None:
+        super().__init__(config)
         self.settings = settings
-        self.clock = SimClock()
-        self.runner = FakeRunner(self.clock)
-        self.app = App(MemoryStore(), self.runner, self.clock)
-        self.scheduler = Scheduler(self.app)
-        if config:
-            quota.apply_config(self.app, config)
         self.server = server.build(self.app, settings)
         self.server.start()
         self.token = settings.token_file.read_text().strip()
@@ -96,11 +71,6 @@ class Wire:
         job = jobs_pb2.Job(**{"manifest": ray_job(job_id or "train", gpus=gpus)} | fields)
         return wire_pb2.SubmitJobRequest(parent=f"tenants/{tenant}", job_id=job_id, job=job)
 
-    def turn(self, after_ms: int = 0) -> None:
-        """Let some time pass, then do all that the scheduler does."""
-        self.clock.advance(after_ms)
-        self.scheduler.turn()
-
     @staticmethod
     def wait_for(holds: Callable[[], bool]) -> None:
         """Wait until something holds."""
@@ -117,15 +87,8 @@ class Wire:
 
 
 @pytest.fixture
-def folder() -> Iterator[Path]:
-    """A folder with a path that is short enough for a socket."""
-    with tempfile.TemporaryDirectory(prefix="fg-") as path:
-        yield Path(path)
-
-
-@pytest.fixture
-def settings(folder: Path) -> Settings:
-    return Settings(folder)
+def settings(folder: Path) -> SocketSettings:
+    return SocketSettings(folder)
 
 
 @pytest.fixture
@@ -133,7 +96,7 @@ def make_wire() -> Iterator[Callable[..., Wire]]:
     """Start services that end with the test."""
     with contextlib.ExitStack() as stack:
 
-        def make(settings: Settings, config: str = CONFIG) -> Wire:
+        def make(settings: SocketSettings, config: str = CONFIG) -> Wire:
             made = Wire(settings, config)
             stack.callback(made.close)
             return made
@@ -142,7 +105,7 @@ def make_wire() -> Iterator[Callable[..., Wire]]:
 
 
 @pytest.fixture
-def wire(settings: Settings, make_wire: Callable[..., Wire]) -> Wire:
+def wire(settings: SocketSettings, make_wire: Callable[..., Wire]) -> Wire:
     return make_wire(settings)
 
 
