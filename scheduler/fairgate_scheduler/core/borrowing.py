@@ -87,13 +87,13 @@ class NewBorrowers:
             return None
         choices = [each for each in contender.choices if ledger.may_start(contender, each)]
         for choice in choices:
-            if ledger.target.fits(choice.charge):
+            if ledger.target.fits(choice.charge) and ledger.may_pass(contender, choice):
                 return Room(choice)
         if not ledger.field.policy.priority_preemption:
             return None
         for choice in choices:
             room = ledger.make_room(ledger.target, contender, choice.charge, self._late.get(contender.leaf, ()))
-            if room:
+            if room and ledger.may_pass(contender, choice, gone=room):
                 return Room(choice, room)
         return None
 
@@ -144,7 +144,9 @@ class Rebalancing:
         possible = [
             choice
             for choice in contender.choices
-            if ledger.may_start(contender, choice) and ledger.target.fits(choice.charge)
+            if ledger.may_start(contender, choice)
+            and ledger.target.fits(choice.charge)
+            and ledger.may_pass(contender, choice)
         ]
         for choice in possible:
             if ledger.present.fits(choice.charge):

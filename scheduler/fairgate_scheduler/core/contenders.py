@@ -1,6 +1,6 @@
 """The jobs of one plan as the refill sees them, each with what it would take, and what keeps it from an option."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from fractions import Fraction
@@ -11,7 +11,7 @@ from fairgate_scheduler.core.budgets import NOTHING, BudgetBooks, Use, reserved_
 from fairgate_scheduler.core.history import in_points
 from fairgate_scheduler.core.jobs import Job, Option
 from fairgate_scheduler.core.quota import quota_tree
-from fairgate_scheduler.core.snapshot import Running, Snapshot
+from fairgate_scheduler.core.snapshot import History, Running, Snapshot
 from fairgate_scheduler.core.usage import Bounds, Charge
 
 Rank = tuple[int, int, int, str]
@@ -43,6 +43,7 @@ class Contender:
 
     ``group``: pending jobs of a leaf with equal groups differ in nothing but their rank. ``running``: its attempt;
     ``None`` if it is pending, or admitted by this plan. ``past``: what it used in an attempt that this plan ends.
+    ``since_ms``: when it became pending; ``is_claimant``: that was so long ago that it has a claim.
     """
 
     job: Job
@@ -55,6 +56,8 @@ class Contender:
     is_protected: bool = False
     running: Running | None = None
     past: Use | None = None
+    since_ms: int = 0
+    is_claimant: bool = False
 
     @property
     def priority(self) -> int:
@@ -63,7 +66,10 @@ class Contender:
 
 
 class Field:
-    """The config, the bounds and the instant of one plan; it makes the contenders."""
+    """The config, the bounds and the instant of one plan; it makes the contenders.
+
+    ``only``: the single option that a pending job may take, by job.
+    """
 
     def __init__(self, snapshot: Snapshot, now_ms: int) -> None:
         self.config = snapshot.config
@@ -71,8 +77,10 @@ class Field:
         self.tree = quota_tree(snapshot.config)
         self.bounds = Bounds(self.tree, snapshot.capacity)
         self.now_ms = now_ms
+        self.only: dict[str, int] = {}
+        self.past = snapshot.history
+        self.spent = snapshot.spent
         self.history = in_points(self.tree, snapshot.history)
-        self._spent = snapshot.spent
         self._has_budgets = any(tenant.budget is not None for tenant in self.config.tenants.values())
         self._allowed = {leaf: self._allowed_by_path(leaf) for leaf in self.tree.leaves}
 
@@ -101,12 +109,25 @@ class Field:
         self, job: Job, since_ms: int, *, ignore_fallback_after: bool = False, past: Use | None = None
     ) -> Contender:
         """A pending job that became so at ``since_ms``."""
-        usable = self.usable(job)
-        waited = ignore_fallback_after or self.now_ms - since_ms >= job.fallback_after_ms
-        choices = usable if waited else usable[:1]
+        choices = self.usable(job)
+        if not ignore_fallback_after:
+            choices = self._open(job, choices, since_ms)
+        group: Hashable = (job.priority, tuple((choice.charge, choice.cost) for choice in choices))
+        after_ms, waited_ms = self.policy.backfill_after_ms, self.now_ms - since_ms
+        if after_ms is not None:
+            left = (job.time_limit_ms - job.done_ms, tuple(job.options[choice.option].speed for choice in choices))
+            group = (group, left, job.preemptible)
+        is_claimant = after_ms is not None and waited_ms >= after_ms
         leaf = self.tree.index[job.tenant]
-        group = (job.priority, tuple((choice.charge, choice.cost) for choice in choices))
-        return Contender(job, leaf, rank_of(job), group, choices, past=past)
+        return Contender(job, leaf, rank_of(job), group, choices, past=past, since_ms=since_ms, is_claimant=is_claimant)
+
+    def at(self, now_ms: int, spent: Mapping[str, Fraction], history: Mapping[str, History]) -> "Field":
+        """The same at another instant."""
+        other = Field.__new__(Field)
+        vars(other).update(vars(self))
+        other.now_ms, other.spent, other.past = now_ms, spent, history
+        other.history = in_points(self.tree, history)
+        return other
 
     def use_of(self, contender: Contender) -> Use | None:
         """What a running job has used until now, where somebody has a budget."""
@@ -116,15 +137,15 @@ class Field:
 
     def budget_books(self) -> BudgetBooks:
         """The books of the budgets, with what is spent."""
-        return BudgetBooks(self.tree, self._spent, self.now_ms)
+        return BudgetBooks(self.tree, self.spent, self.now_ms)
 
     def usable(self, job: Job) -> tuple[Choice, ...]:
         """The options that a job could take if nothing else ran, its wait for earlier ones left aside."""
-        return tuple(
-            Choice(index, self.bounds.charge(job.tenant, option.demand), self._cost(job, option.speed, option.demand))
-            for index, option in enumerate(job.options)
-            if self.obstacle(job, index, option) is None
-        )
+        return self._choices(job, (None,))
+
+    def possible(self, job: Job) -> tuple[Choice, ...]:
+        """The usable options, and those that are skipped for a while."""
+        return self._choices(job, (None, Obstacle.BACKOFF))
 
     def obstacle(self, job: Job, index: int, option: Option) -> Obstacle | None:
         """The first thing that keeps a job from an option, its wait for earlier options left aside."""
@@ -140,6 +161,20 @@ class Field:
             return Obstacle.NEVER_FITS
         until_ms = job.backoff.get(index)
         return Obstacle.BACKOFF if until_ms is not None and until_ms > self.now_ms else None
+
+    def _open(self, job: Job, usable: tuple[Choice, ...], since_ms: int) -> tuple[Choice, ...]:
+        """The usable options that a job may take now."""
+        only = self.only.get(job.id)
+        if only is not None:
+            usable = tuple(choice for choice in usable if choice.option == only)
+        return usable if self.now_ms - since_ms >= job.fallback_after_ms else usable[:1]
+
+    def _choices(self, job: Job, obstacles: tuple[Obstacle | None, ...]) -> tuple[Choice, ...]:
+        return tuple(
+            Choice(index, self.bounds.charge(job.tenant, option.demand), self._cost(job, option.speed, option.demand))
+            for index, option in enumerate(job.options)
+            if self.obstacle(job, index, option) in obstacles
+        )
 
     def _cost(self, job: Job, speed: Fraction, demand: Demand) -> Fraction:
         return reserved_by(self.config, job, speed, demand) if self._has_budgets else NOTHING

@@ -2,10 +2,13 @@
 
 from collections.abc import Hashable, Mapping
 from fractions import Fraction
+from functools import cached_property
 from typing import Final
 
 from fairgate_scheduler.core.budgets import HOUR_MS, Lack
-from fairgate_scheduler.core.contenders import Contender, Field, Obstacle, rank_of
+from fairgate_scheduler.core.claims import BackfillClaims
+from fairgate_scheduler.core.contenders import Choice, Contender, Field, Obstacle, rank_of
+from fairgate_scheduler.core.foresight import Claiming
 from fairgate_scheduler.core.jobs import AttemptState, Job, Option
 from fairgate_scheduler.core.ledger import charge_of, held_by
 from fairgate_scheduler.core.limits import RunningCounts
@@ -22,9 +25,10 @@ _MESSAGES: Final[Mapping[HoldReason, str]] = {
     HoldReason.EXCEEDS_MAX_QUOTA: "no option fits today's quotas and capacity, even if nothing else ran",
     HoldReason.TENANT_LIMIT: "the tenant runs as many jobs as its max_running_jobs allows",
     HoldReason.BACKOFF: "every option is skipped for a while, because its pods did not get ready in time",
-    HoldReason.WAITING_FOR_PREFERRED: "a later option could start now, but it waits for earlier ones",
+    HoldReason.WAITING_FOR_PREFERRED: "another option could start now, but it waits for one that it prefers",
     HoldReason.BUDGET_EXHAUSTED: "its time limit does not fit what is left of a budget",
     HoldReason.WAITING_FOR_QUOTA: "there is not enough free for it now",
+    HoldReason.BACKFILL_CLAIM: "it would fit, but would delay a job before it that has waited too long already",
     HoldReason.WAITING_FOR_PREEMPTED: "it is admitted and waits until the jobs that gave way to it are gone",
 }
 
@@ -34,6 +38,9 @@ class Waiting:
 
     def __init__(self, snapshot: Snapshot, now_ms: int) -> None:
         self.field = Field(snapshot, now_ms)
+        self.field.only.update(
+            {job.id: snapshot.choices[job.id].option for job in snapshot.pending if job.id in snapshot.choices}
+        )
         running = (self.field.running(each) for each in snapshot.running)
         self.running = sorted(running, key=lambda each: each.admission)
         self.pending = {job.id: job for job in snapshot.pending}
@@ -58,36 +65,51 @@ class Waiting:
             return HoldReason.TENANT_LIMIT
         if None not in obstacles:
             return HoldReason.BACKOFF
-        if self.waits_for_earlier(job) and self._later_could_start(job):
+        if (self.waits_for_earlier(job) or job.id in self.field.only) and self._another_could_start(job):
             return HoldReason.WAITING_FOR_PREFERRED
         if self.budget_lack(job) is not None:
             return HoldReason.BUDGET_EXHAUSTED
+        first = self._first(job) if self.field.policy.backfill_after_ms is not None else None
+        if first is not None and self.present.fits(first.charge):
+            return HoldReason.BACKFILL_CLAIM
         return HoldReason.WAITING_FOR_QUOTA
 
     def budget_lack(self, job: Job) -> Lack | None:
         """The budget into which the first of its options that is open does not fit."""
-        if not self.budgets:
-            return None
-        contender = self.field.pending(job, job.pending_since_ms)
-        return self.budgets.lack(contender.leaf, contender.choices[0].cost) if contender.choices else None
+        first = self._first(job) if self.budgets else None
+        return None if first is None else self.budgets.lack(self.field.tree.index[job.tenant], first.cost)
+
+    def _first(self, job: Job) -> Choice | None:
+        """The first of its options that is open."""
+        choices = self.field.pending(job, job.pending_since_ms).choices
+        return choices[0] if choices else None
 
     def waits_for_earlier(self, job: Job) -> bool:
         """Whether its ``fallback_after`` is not over."""
         return self.field.now_ms - job.pending_since_ms < job.fallback_after_ms
 
-    def _later_could_start(self, job: Job) -> bool:
+    def _another_could_start(self, job: Job) -> bool:
+        """Whether it would start now if all of its options were open to it."""
         opened = self.field.pending(job, job.pending_since_ms, ignore_fallback_after=True)
-        later = opened.choices[1:]
-        if not later:
+        now = {choice.option for choice in self.field.pending(job, job.pending_since_ms).choices}
+        closed = [choice for choice in opened.choices if choice.option not in now]
+        if not closed:
             return False
-        if any(self.present.fits(choice.charge) for choice in later):
+        claims = self._claims
+        if claims is None and any(
+            self.present.fits(choice.charge) and self.budgets.allows(opened.leaf, choice.cost) for choice in closed
+        ):
             return True
-        key = (opened.leaf, opened.group)
+        key = (opened.leaf, opened.group) if claims is None else (opened.leaf, job.id)
         if key not in self._could_start:
             # Only an eviction could make room for it, and who would be evicted only the refill can say.
             others = [each for each in self._contenders() if each.job.id != job.id]
-            self._could_start[key] = opened in refill(self.field, self.running, [*others, opened]).placed
+            self._could_start[key] = opened in refill(self.field, self.running, [*others, opened], claims).placed
         return self._could_start[key]
+
+    @cached_property
+    def _claims(self) -> BackfillClaims | None:
+        return Claiming(self.field).claims(self._contenders()) or None
 
     def _contenders(self) -> list[Contender]:
         if self._others is None:

@@ -4,6 +4,7 @@ import heapq
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Protocol
 
 from fairgate_scheduler.core.contenders import Choice, Contender, Field
 from fairgate_scheduler.core.limits import RunningCounts
@@ -70,6 +71,22 @@ class Line:
         return self._heads
 
 
+class Claims(Protocol):
+    """The claims of jobs that have waited too long; false: there are none."""
+
+    def __bool__(self) -> bool: ...
+
+    def allow(
+        self,
+        ledger: "Ledger",
+        contender: Contender,
+        choice: Choice,
+        nominal: Usage | None = None,
+        gone: Sequence[Contender] = (),
+    ) -> bool:
+        """Whether placing a job now delays nobody who has a claim and comes before it; see ``core.claims``."""
+
+
 class Ledger:
     """What a refill has decided so far.
 
@@ -78,8 +95,15 @@ class Ledger:
     job that is taken out again: until then, what could not be placed still can not.
     """
 
-    def __init__(self, field: Field, running: Sequence[Contender], pending: Iterable[Contender]) -> None:
+    def __init__(
+        self,
+        field: Field,
+        running: Sequence[Contender],
+        pending: Iterable[Contender],
+        claims: Claims | None = None,
+    ) -> None:
         self.field = field
+        self.claims = claims or None
         self.running = running
         self.placed: dict[Contender, Choice] = {}
         self.fresh: dict[Contender, Cause] = {}
@@ -111,6 +135,12 @@ class Ledger:
     def may_start(self, contender: Contender, choice: Choice) -> bool:
         """Whether limits and budgets, which count all that runs and all that is new, let a pending job start."""
         return self.limits.allows(contender.leaf) and self.budgets.allows(contender.leaf, choice.cost)
+
+    def may_pass(
+        self, contender: Contender, choice: Choice, nominal: Usage | None = None, gone: Sequence[Contender] = ()
+    ) -> bool:
+        """Whether no claim forbids to place a pending job now."""
+        return self.claims is None or self.claims.allow(self, contender, choice, nominal, gone)
 
     def can_stay(self, contender: Contender) -> bool:
         """Whether a running job is placed or has room. What a cut left may stay where nothing new comes."""

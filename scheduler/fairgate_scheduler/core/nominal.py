@@ -38,6 +38,7 @@ class LeafNominal:
         self._ledger = ledger
         self._walks = walks
         self._policy = ledger.field.policy
+        self._nothing = Usage(ledger.field.bounds)
 
     def run(self) -> Nominal:
         """Place what is within the nominal quota of the leaves."""
@@ -62,11 +63,13 @@ class LeafNominal:
             if change is None:
                 continue
             trials.append((choice, change))
-            if not change.gone and self._ledger.present.fits(choice.charge):
+            if not change.gone and self._ledger.present.fits(choice.charge) and self._may_pass(contender, choice):
                 return Entitled(choice, change, (), is_forced=False)
         for choice, change in trials:
             displaced = self._displaced(contender, choice, change)
-            if displaced is not None and self._has_room(choice.charge, change):
+            if displaced is None or not self._has_room(choice.charge, change):
+                continue
+            if self._may_pass(contender, choice, change.gone):
                 return Entitled(choice, change, displaced, is_forced=True)
         return None
 
@@ -83,6 +86,9 @@ class LeafNominal:
         cause = Cause(Step.NOMINAL, contender.leaf, way.is_forced)
         for each, choice in way.change.selected.items():
             self._ledger.place(each, choice, cause if each is contender else None)
+
+    def _may_pass(self, contender: Contender, choice: Choice, gone: tuple[Contender, ...] = ()) -> bool:
+        return self._ledger.may_pass(contender, choice, self._nothing, gone)
 
     def _displaced(self, contender: Contender, choice: Choice, change: Change) -> tuple[Contender, ...] | None:
         """Which running jobs of the leaf give way at once. With ``reclaim`` the later steps find them."""
@@ -151,12 +157,14 @@ class InnerNominal:
             if self._ledger.may_start(contender, each) and self._is_within(each.charge)
         ]
         for choice in entitled:
-            if self._ledger.present.fits(choice.charge):
+            if self._ledger.present.fits(choice.charge) and self._may_pass(contender, choice):
                 return choice, False
         for choice in entitled if self._reclaim else ():
             common = choice.charge.common
             assert common is not None, choice
-            if self._ledger.target.fits(choice.charge) and self._ledger.present.fits(common):
+            if not self._ledger.target.fits(choice.charge) or not self._ledger.present.fits(common):
+                continue
+            if self._may_pass(contender, choice):
                 return choice, True
         return None
 
@@ -165,6 +173,9 @@ class InnerNominal:
         choice, is_forced = way
         self._ledger.place(contender, choice, Cause(Step.NOMINAL, self._node, is_forced))
         self._nominal.add(contender, choice.charge)
+
+    def _may_pass(self, contender: Contender, choice: Choice) -> bool:
+        return self._ledger.may_pass(contender, choice, self._nominal.usage)
 
     def _is_within(self, charge: Charge) -> bool:
         return self._nominal.usage.is_within(self._node, charge) and self._ledger.present.is_within(self._node, charge)

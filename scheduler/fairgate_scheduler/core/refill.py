@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from fairgate_scheduler.core.borrowing import Keeping, NewBorrowers, Rebalancing
 from fairgate_scheduler.core.contenders import Choice, Contender, Field
-from fairgate_scheduler.core.ledger import Cause, Ledger, charge_of
+from fairgate_scheduler.core.ledger import Cause, Claims, Ledger, charge_of
 from fairgate_scheduler.core.nominal import InnerNominal, LeafNominal
 from fairgate_scheduler.core.tenancy import QuotaCut
 from fairgate_scheduler.core.walk import Walk
@@ -23,9 +23,11 @@ class Target(NamedTuple):
     causes: Mapping[Contender, Cause]
 
 
-def refill(field: Field, running: Sequence[Contender], pending: Iterable[Contender]) -> Target:
+def refill(
+    field: Field, running: Sequence[Contender], pending: Iterable[Contender], claims: Claims | None = None
+) -> Target:
     """Decide who should run. ``running`` is in the order of admission; ``pending`` in any."""
-    ledger = Ledger(field, running, pending)
+    ledger = Ledger(field, running, pending, claims)
     for each in running:
         if each.is_protected:
             ledger.place_before_its_turn(each)

@@ -63,6 +63,14 @@ class FairOrder:
             level = self._tree.children[node]
         return node
 
+    def standing(self, node: int) -> Key:
+        """What a tenant is compared by if nothing is scaled: all that its subtree has been counted."""
+        return self._weighted(node, self._total(node))
+
+    def _total(self, node: int) -> Sequence[Number]:
+        children = self._tree.children[node]
+        return [sum(each) for each in zip(*map(self._total, children), strict=True)] if children else self._points[node]
+
     def _order(self, node: int) -> tuple[Key, int]:
         return self._key(node), node
 

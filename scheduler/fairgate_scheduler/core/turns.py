@@ -23,7 +23,7 @@ class Turns(Generic[Way]):
     """Takes turns over the lines of the leaves.
 
     A job that could not be placed is not looked at again, nor any of its equals, until something was taken out: as
-    long as jobs are only added there is ever less room.
+    long as jobs are only added there is ever less room. Only a claim that kept it may be gone after any placing.
     """
 
     def __init__(self, ledger: Ledger, lines: Mapping[int, Line], step: Filling[Way]) -> None:
@@ -36,7 +36,7 @@ class Turns(Generic[Way]):
     def run(self) -> None:
         """Place jobs until no leaf has one that can be placed."""
         while True:
-            if self._ledger.removals != self._removals:
+            if self._ledger.removals != self._removals or self._ledger.claims is not None:
                 self._hopeless, self._removals = {}, self._ledger.removals
             turns = {leaf: turn for leaf in sorted(self._lines) if (turn := self._first(leaf)) is not None}
             if not turns:

@@ -50,6 +50,7 @@ def submit(world: World, spec: JobSpec, now_ms: int) -> None:
             spec.time_limit_ms,
             spec.priority,
             spec.preemptible,
+            spec.fallback,
             fallback_after_ms=spec.fallback_after_ms,
             pending_since_ms=now_ms,
         )

@@ -14,6 +14,7 @@ from fairgate_scheduler.core import lifecycle
 from fairgate_scheduler.core.admissible import RefusalCode, SubmitRefused
 from fairgate_scheduler.core.amounts import Amount, Row, is_accelerator
 from fairgate_scheduler.core.budgets import next_periods_ms
+from fairgate_scheduler.core.foresight import forecast
 from fairgate_scheduler.core.holds import reasons
 from fairgate_scheduler.core.jobs import Attempt, Job
 from fairgate_scheduler.core.lifecycle import Change, Observation, Phase
@@ -95,6 +96,16 @@ class Engine:
         """Why each pending job waits now."""
         return reasons(self.snapshot(), self.now_ms)
 
+    def forecast_ms(self, job: str) -> int | None:
+        """When a job is forecast to start (or was admitted, if it runs); ``None``: never."""
+        attempt = self.world.current(job) if job in self.world.jobs else None
+        if attempt is not None:
+            return attempt.admitted_at_ms
+        snapshot = self.snapshot()
+        if all(each.id != job for each in snapshot.pending):
+            return None
+        return forecast(snapshot, job, self.now_ms).latest_ms
+
     def snapshot(self) -> Snapshot:
         """The world as a cycle sees it now."""
         return self.world.snapshot(self._capacity, self.now_ms, backwards=self._backwards)
@@ -125,6 +136,7 @@ class Engine:
         for _ in range(CYCLES_MAX):
             self.cycles += 1
             plan = plan_cycle(self.snapshot(), self.now_ms)
+            self.world.choices.update(plan.choices)
             if not plan:
                 return
             check_evictions(self.world, plan)
@@ -279,6 +291,8 @@ class Engine:
                 found.append(attempt.ready_at_ms + policy.min_runtime_ms)
         for job in pending:
             found += [job.pending_since_ms + job.fallback_after_ms, *job.backoff.values()]
+            if policy.backfill_after_ms is not None:
+                found.append(job.pending_since_ms + policy.backfill_after_ms)
         if pending:
             found += next_periods_ms(self.world.config, self.world.spent(self.now_ms), self.now_ms)
         return (instant for instant in found if instant > self.now_ms)

@@ -7,9 +7,9 @@ from fairgate_scheduler.core.admissible import RefusalCode
 from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.snapshot import HoldReason
 from fairgate_scheduler.documents.fields import Fields, attempt, each_entry, each_item, itself
-from fairgate_scheduler.documents.nodes import Node
+from fairgate_scheduler.documents.nodes import Kind, Node
 from fairgate_scheduler.documents.problems import Problem
-from fairgate_scheduler.documents.scalars import read_choice, read_duration, read_integer
+from fairgate_scheduler.documents.scalars import read_choice, read_duration, read_integer, wrong
 from fairgate_scheduler.documents.tenancy_fields import read_capacity
 from fairgate_scheduler.scenario.names import Names, check_keys
 from fairgate_scheduler.scenario.story import Expectation
@@ -23,10 +23,10 @@ def read_expectations(node: Node, names: Names, problems: list[Problem]) -> tupl
     """Every expectation, in file order."""
     out: list[Expectation] = []
     for index, item in enumerate(each_item(node, itself, problems)):
-        fields = Fields(item, problems, ("at", *AT_FORMS, *WHOLE_FORMS, "forecast"))
+        fields = Fields(item, problems, ("at", *AT_FORMS, *WHOLE_FORMS))
         at_ms = fields.read("at", read_duration, None)
         forms = [key for key in item.entries if key in AT_FORMS or key in WHOLE_FORMS]
-        if not forms and "forecast" not in item.entries:
+        if not forms:
             problems.append(item.problem("nothing is expected", f"write one of {', '.join((*AT_FORMS, *WHOLE_FORMS))}"))
         problems.extend(
             item.key_problem(key, f"{key} needs an instant", "add at: DURATION")
@@ -53,6 +53,15 @@ def _by_job(reader: Callable[[Node], Any]) -> _Read:
 def _job_flavors(node: Node, names: Names, problems: list[Problem]) -> Mapping[str, str]:
     check_keys(node, "job", names.jobs, problems)
     return each_entry(node, names.flavor, problems)
+
+
+def _read_interval(node: Node) -> tuple[int, int]:
+    if node.kind is not Kind.SEQUENCE or len(node.items) != 2:
+        raise wrong(node, "not an interval", "write [FROM, TO], two instants such as 1h and 1h30m")
+    begin_ms, end_ms = (read_duration(item) for item in node.items)
+    if end_ms < begin_ms:
+        raise wrong(node, "an interval that ends before it begins", "write the earlier instant first")
+    return begin_ms, end_ms
 
 
 def _counts(node: Node, names: Names, problems: list[Problem]) -> Mapping[str, int]:
@@ -91,6 +100,7 @@ AT_FORMS: Final[Mapping[str, _Read]] = {
     "pending": _by_job(read_choice(HoldReason)),
     "usage": _usage,
     "flavor": _job_flavors,
+    "forecast": _by_job(_read_interval),
 }
 """Forms about one instant."""
 

@@ -112,6 +112,13 @@ def _flavors(engine: Engine, wanted: Mapping[str, str]) -> _Answer:
     return _same(wanted, found)
 
 
+def _forecasts(engine: Engine, wanted: Mapping[str, tuple[int, int]]) -> _Answer:
+    found = {job: engine.forecast_ms(job) for job in wanted}
+    ok = all(at is not None and wanted[job][0] <= at <= wanted[job][1] for job, at in found.items())
+    shown = {job: " to ".join(map(format_duration, interval)) for job, interval in wanted.items()}
+    return ok, shown, _instants(found)
+
+
 def _started_by(engine: Engine, wanted: Mapping[str, int]) -> _Answer:
     found = {job: started_at_ms(engine, job) for job in wanted}
     ok = all(at is not None and at <= wanted[job] for job, at in found.items())
@@ -197,6 +204,7 @@ AT: Final[Mapping[str, Callable[[Engine, Any], _Answer]]] = {
     "pending": _pending,
     "usage": _usage,
     "flavor": _flavors,
+    "forecast": _forecasts,
 }
 """Forms about one instant, asked when it is settled."""
 

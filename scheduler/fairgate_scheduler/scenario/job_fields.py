@@ -4,6 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Final
 
+from fairgate_scheduler.core.jobs import Fallback
 from fairgate_scheduler.documents.fields import Fields, each_item, itself
 from fairgate_scheduler.documents.nodes import Node
 from fairgate_scheduler.documents.problems import Problem
@@ -11,10 +12,10 @@ from fairgate_scheduler.documents.scalars import (
     INTEGER_MAX,
     is_quantity,
     read_boolean,
+    read_choice,
     read_duration,
     read_fraction,
     read_integer,
-    read_one_of,
     read_positive_duration,
     read_text,
     wrong,
@@ -74,7 +75,6 @@ def _read_repeat(fields: Fields, problems: list[Problem]) -> tuple[int, int]:
 
 def _read_job(fields: Fields, names: Names, problems: list[Problem]) -> JobSpec:
     run_ms = fields.read("run", read_positive_duration, 1)
-    fields.read("fallback", read_one_of(["ordered", "soonest"]), "ordered")
     return JobSpec(
         id=fields.read("id", _read_id, ""),
         order=0,
@@ -87,6 +87,7 @@ def _read_job(fields: Fields, names: Names, problems: list[Problem]) -> JobSpec:
         preemptible=fields.read("preemptible", read_boolean, True),
         checkpoint_every_ms=fields.read("checkpoint_every", read_positive_duration, None),
         fallback_after_ms=fields.read("fallback_after", read_duration, 0),
+        fallback=fields.read("fallback", read_choice(Fallback), Fallback.ORDERED),
     )
 
 

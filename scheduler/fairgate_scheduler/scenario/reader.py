@@ -22,7 +22,6 @@ from fairgate_scheduler.scenario.expectation_fields import read_expectations
 from fairgate_scheduler.scenario.job_fields import read_jobs
 from fairgate_scheduler.scenario.names import Names
 from fairgate_scheduler.scenario.story import Story
-from fairgate_scheduler.scenario.unsupported import find_unsupported
 
 SECTIONS: Final = ("version", "name", "policy", "flavors", "tenants", "jobs", "events", "expect")
 TENANT_KEYS: Final = ("weight", "quota", "budget", *LIMIT_KEYS)
@@ -32,7 +31,7 @@ def read_story(text: str, name: str) -> Story:
     """The story of one file.
 
     Raises:
-        DocumentError: anything in it is wrong, or asks for what this version does not do; it lists every problem.
+        DocumentError: anything in it is wrong; it lists every problem.
     """
     root = parse_document(text, name)
     problems: list[Problem] = []
@@ -49,7 +48,6 @@ def read_story(text: str, name: str) -> Story:
     events = read_events(fields["events"], known, problems) if fields.has("events") else ()
     known = known.with_events(len(events))
     expectations = read_expectations(fields["expect"], known, problems) if fields.has("expect") else ()
-    problems += find_unsupported(root)
     if problems:
         raise DocumentError(problems)
     return Story(title, name, config, jobs, events, expectations)

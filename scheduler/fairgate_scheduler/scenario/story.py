@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from fairgate_scheduler.core.amounts import Amount, Row
+from fairgate_scheduler.core.jobs import Fallback
 from fairgate_scheduler.core.tenancy import Config
 
 
@@ -48,6 +49,7 @@ class JobSpec:
     preemptible: bool = True
     checkpoint_every_ms: int | None = None
     fallback_after_ms: int = 0
+    fallback: Fallback = Fallback.ORDERED
 
 
 @dataclass(frozen=True, slots=True)

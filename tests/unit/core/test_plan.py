@@ -5,10 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from fairgate_scheduler.core.jobs import Fallback
 from fairgate_scheduler.core.plan import plan_cycle
-from fairgate_scheduler.core.snapshot import Snapshot
-from fairgate_scheduler.core.support import UnsupportedPolicyError, check_supported_job
 from fairgate_scheduler.core.tenancy import Config, Flavor, Policy, Quota, QuotaCut, Tenant
 from fairgate_scheduler.testing.worlds import GPU, H100, World, config_of, owner, takes
 
@@ -299,22 +296,6 @@ class TestOptions:
         world.submit("a", "a", takes("h100", gpu=8))
         plan = world.cycle()
         assert ([each.job for each in plan.preemptions], world.running()) == (["b"], {"a": "h100", "b": "a100"})
-
-
-class TestRefusals:
-    def test_unsupported_policy_is_named(self):
-        unsupported = config_of(owner("org", None), owner("a"), policy=Policy(backfill_after_ms=0))
-        with pytest.raises(UnsupportedPolicyError, match=r"policy\.backfill_after") as caught:
-            plan_cycle(Snapshot(unsupported), 0)
-        assert caught.value.key == "policy.backfill_after"
-
-    def test_unsupported_fallback_is_named(self):
-        world = World(config_of(owner("org", None, 1), owner("a")))
-        job = world.submit("a", "a", one_gpu(), fallback=Fallback.SOONEST)
-        with pytest.raises(UnsupportedPolicyError, match="fallback: soonest"):
-            check_supported_job(job)
-        with pytest.raises(UnsupportedPolicyError, match="fallback: soonest"):
-            world.cycle()
 
 
 def test_the_order_of_the_snapshot_does_not_matter():

@@ -206,21 +206,17 @@ def found(text):
             "policy: {rebalanced: true}\n",
             "s.yaml:8: policy.rebalanced: unknown key 'rebalanced' (did you mean 'rebalance'?)",
         ),
-        # What this version does not do is refused by name.
         (
-            "policy: {backfill_after: 1m}\n",
-            "s.yaml:8: policy.backfill_after: backfill_after is not supported by this version (remove it)",
+            "expect:\n  - {at: 1s, forecast: {j: [2s, 1s]}}\n",
+            "s.yaml:9: expect[0].forecast.j: an interval that ends before it begins (write the earlier instant first)",
         ),
         (
-            f"  - {{id: k, {JOB}, fallback: soonest}}\n",
-            (
-                "s.yaml:8: jobs[1].fallback: fallback: soonest is not supported by this version (write "
-                "ordered, or remove it)"
-            ),
+            "expect:\n  - {at: 1s, forecast: {j: 2s}}\n",
+            "s.yaml:9: expect[0].forecast.j: not an interval (write [FROM, TO], two instants such as 1h and 1h30m)",
         ),
         (
-            "expect:\n  - {at: 1s, forecast: {j: [1s, 2s]}}\n",
-            "s.yaml:9: expect[0].forecast: forecast is not supported by this version (remove it)",
+            "expect:\n  - {forecast: {j: [1s, 2s]}}\n",
+            "s.yaml:9: expect[0].forecast: forecast needs an instant (add at: DURATION)",
         ),
         (
             "events:\n  - {at: 1s, tenant: {lab/a: {budget: {accelerator_hours: 1, period: 0s}}}}\n",
