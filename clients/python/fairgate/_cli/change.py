@@ -46,8 +46,8 @@ def cancel(
 @app.command()
 def update(
     context: typer.Context,
-    job: Annotated[str, typer.Argument(help="TENANT/JOB, or JOB with --tenant.")],
-    tenant: Annotated[str | None, typer.Option(help="The job's tenant.")] = None,
+    job: names.JobName,
+    tenant: names.TenantOfJob = None,
     priority: Annotated[int | None, typer.Option(help="Higher goes first in its tenant.")] = None,
     time_limit: Annotated[str | None, typer.Option(help="How long it may run at speed 1, such as 90m.")] = None,
     etag: Annotated[str, typer.Option(help="Only if it is still this version.")] = "",

@@ -22,8 +22,8 @@ _AS_DATA = (OutputFormat.JSON, OutputFormat.YAML)
 @describing.command("job")
 def describe_job(
     context: typer.Context,
-    job: Annotated[str, typer.Argument(help="TENANT/JOB, or JOB with --tenant.")],
-    tenant: Annotated[str | None, typer.Option(help="The job's tenant.")] = None,
+    job: names.JobName,
+    tenant: names.TenantOfJob = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Show everything about a job: what it asks for, its charge, its attempts, and why it waits."""
@@ -62,8 +62,8 @@ def describe_tenant(
 @app.command()
 def explain(
     context: typer.Context,
-    job: Annotated[str, typer.Argument(help="TENANT/JOB, or JOB with --tenant.")],
-    tenant: Annotated[str | None, typer.Option(help="The job's tenant.")] = None,
+    job: names.JobName,
+    tenant: names.TenantOfJob = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
     """Say why a job does not run now: each option, what it lacks, and who holds it."""

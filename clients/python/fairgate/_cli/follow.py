@@ -50,8 +50,8 @@ def watch(
 @app.command()
 def logs(
     context: typer.Context,
-    job: Annotated[str, typer.Argument(help="TENANT/JOB, or JOB with --tenant.")],
-    tenant: Annotated[str | None, typer.Option(help="The job's tenant.")] = None,
+    job: names.JobName,
+    tenant: names.TenantOfJob = None,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until the job has ended.")] = False,
     attempt: Annotated[int, typer.Option(min=0, help="From this attempt on; 0: the latest.")] = 0,
 ) -> None:

@@ -3,11 +3,17 @@
 import difflib
 import os
 from collections.abc import Iterable
+from typing import Annotated
+
+import typer
 
 from fairgate import _config
 from fairgate._cli.report import usage_error
 from fairgate._client import job_name
 from fairgate._errors import NotFound, Violation
+
+JobName = Annotated[str, typer.Argument(help="TENANT/JOB, or JOB with --tenant.")]
+TenantOfJob = Annotated[str | None, typer.Option(help="The job's tenant.")]
 
 
 def full_job(name: str, tenant: str | None) -> str:
