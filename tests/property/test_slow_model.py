@@ -240,15 +240,14 @@ def check_bounds(before: Snapshot, after: Snapshot) -> None:
 def check_evictions(before: Snapshot, plan: Plan, now_ms: int) -> None:
     """Nobody within its own nominal gives way to another tenant; protected jobs and switched-off policies hold."""
     books, policy, jobs = SlowBooks(before.config, before.capacity), before.config.policy, held_by(before)
-    tenants = {job.id: job.tenant for job in before.pending}
-    priorities = {job.id: job.priority for job in before.pending}
-    started = [each.job for each in plan.admissions]
     running = {each.job.id: each for each in before.running}
+    jobs_by_id = {job.id: job for job in before.pending} | {name: each.job for name, each in running.items()}
+    started = [jobs_by_id[each.job] for each in plan.admissions]
     for each in plan.preemptions:
         job, attempt = running[each.job].job, running[each.job].attempt
         assert job.preemptible
         assert now_ms - attempt.ready_at_ms >= policy.min_runtime_ms
-        by_own = any(tenants.get(one) == job.tenant and priorities[one] > job.priority for one in started)
+        by_own = any(one.tenant == job.tenant and one.priority > job.priority for one in started)
         if by_own and policy.priority_preemption:
             continue
         assert policy.reclaim or policy.rebalance or policy.quota_cut is QuotaCut.RECLAIM

@@ -1,4 +1,4 @@
-"""Every scenario file of the project holds: our own stories, and the examples of the how-to."""
+"""Every scenario file of the project holds: our own stories, known faults of peers, the examples of the how-to."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ import pytest
 from fairgate_scheduler.scenario.simulation import simulate
 
 ROOT = Path(__file__).resolve().parents[3]
-FILES = sorted([*ROOT.glob("tests/scenarios/*.yaml"), *ROOT.glob("docs/howto/policy-tests/*.yaml")])
+FILES = sorted([*ROOT.glob("tests/scenarios/**/*.yaml"), *ROOT.glob("docs/howto/policy-tests/*.yaml")])
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
