@@ -20,17 +20,19 @@ from fairgate_scheduler.core.usage import Usage
 NEVER: Final = frozenset({Obstacle.UNKNOWN_FLAVOR, Obstacle.NOT_ALLOWED, Obstacle.DOES_NOT_RUN})
 """Obstacles that no other use of quota would remove."""
 
-_MESSAGES: Final[Mapping[HoldReason, str]] = {
+MESSAGES: Final[Mapping[HoldReason, str]] = {
     HoldReason.NO_MATCHING_FLAVOR: "none of its options runs on a flavor that exists and that its tenant may use",
     HoldReason.EXCEEDS_MAX_QUOTA: "no option fits today's quotas and capacity, even if nothing else ran",
     HoldReason.TENANT_LIMIT: "the tenant runs as many jobs as its max_running_jobs allows",
-    HoldReason.BACKOFF: "every option is skipped for a while, because its pods did not get ready in time",
+    HoldReason.BACKOFF: "every option is skipped for a while, because it did not get ready in time",
     HoldReason.WAITING_FOR_PREFERRED: "another option could start now, but it waits for one that it prefers",
     HoldReason.BUDGET_EXHAUSTED: "its time limit does not fit what is left of a budget",
     HoldReason.WAITING_FOR_QUOTA: "there is not enough free for it now",
     HoldReason.BACKFILL_CLAIM: "it would fit, but would delay a job before it that has waited too long already",
     HoldReason.WAITING_FOR_PREEMPTED: "it is admitted and waits until the jobs that gave way to it are gone",
+    HoldReason.SUSPENDED: "it is suspended",
 }
+"""Each reason in one sentence, for people."""
 
 
 class Waiting:
@@ -131,7 +133,7 @@ def explain(snapshot: Snapshot, job_id: str, now_ms: int) -> Hold:
     """
     reserved = {each.job.id for each in snapshot.running if each.attempt.state is AttemptState.RESERVED}
     if job_id in reserved:
-        return Hold(job_id, HoldReason.WAITING_FOR_PREEMPTED, _MESSAGES[HoldReason.WAITING_FOR_PREEMPTED])
+        return Hold(job_id, HoldReason.WAITING_FOR_PREEMPTED, MESSAGES[HoldReason.WAITING_FOR_PREEMPTED])
     waiting = Waiting(snapshot, now_ms)
     job = waiting.pending[job_id]
     reason = waiting.reason(job)
@@ -198,7 +200,7 @@ def _message(waiting: Waiting, job: Job, reason: HoldReason) -> str:
             f"its time limit would reserve {_hours(lack.cost)} priced accelerator-hours; "
             f"{_hours(lack.left)} are left of the budget of tenant {tree.ids[lack.node]} in this period"
         )
-    return _MESSAGES[reason]
+    return MESSAGES[reason]
 
 
 def _hours(amount: Fraction) -> str:

@@ -31,7 +31,7 @@ def test_wait_gives_up_in_time_and_says_where_the_job_stands(service, client, ma
     job = client.submit(manifest("train", gpus=4), tenant="b")
     service.turn()
     with pytest.raises(
-        fairgate.DeadlineExceeded, match="tenants/b/jobs/train is still PENDING: what it needs"
+        fairgate.DeadlineExceeded, match="tenants/b/jobs/train is still PENDING: there is not enough free"
     ) as error:
         job.wait(timeout_s=0.3)
     assert error.value.remedy

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import pytest
 from fairgate_api.v1 import jobs_pb2
+from fairgate_scheduler.core.holds import MESSAGES
 from fairgate_scheduler.core.jobs import AttemptState, Fallback, JobState
 from fairgate_scheduler.core.lifecycle import EventKind
 from fairgate_scheduler.core.snapshot import HoldReason
@@ -28,7 +29,7 @@ def test_each_word_of_the_core_is_one_of_the_wire(words, names, prefix):
 
 
 def test_each_reason_has_a_sentence():
-    assert codec.HOLD_MESSAGES.keys() == set(HoldReason)
+    assert MESSAGES.keys() == set(HoldReason)
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_validate_only_shows_who_would_start_give_way_and_wait(wire):
     assert _told(answer.preview.starts) == [("asks", "h100", False)]
     assert _told(answer.preview.evictions) == [("big", "h100", True)]
     assert (_told(answer.preview.waits), answer.preview.waiting_count) == ([("big", "", True)], 1)
-    assert answer.preview.waits[0].message == "WAITING_FOR_QUOTA: what it needs is not free now"
+    assert answer.preview.waits[0].message == "WAITING_FOR_QUOTA: there is not enough free for it now"
     assert _source(wire) == before
 
 

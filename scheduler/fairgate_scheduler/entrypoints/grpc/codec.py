@@ -1,34 +1,22 @@
 """Jobs, attempts, events and holds, from the service's words to the wire's."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any
 
 from fairgate_api.v1 import job_service_pb2, jobs_pb2
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
 from fairgate_scheduler.core.amounts import Demand, format_quantity
+from fairgate_scheduler.core.holds import MESSAGES
 from fairgate_scheduler.core.jobs import Attempt, Job, JobState, Option
 from fairgate_scheduler.core.manifests.options import OptionSpec, read_option_specs
 from fairgate_scheduler.core.snapshot import Hold, HoldReason, Need
 from fairgate_scheduler.ports import StoredEvent
 from fairgate_scheduler.service.views import Explanation, JobView
 from fairgate_scheduler.service.watch import WatchItem
-
-HOLD_MESSAGES: Final[Mapping[HoldReason, str]] = {
-    HoldReason.NO_MATCHING_FLAVOR: "none of its options is on a flavor that exists, is allowed and has a speed above 0",
-    HoldReason.EXCEEDS_MAX_QUOTA: "at today's quotas and capacity it could not start even if nothing else ran",
-    HoldReason.TENANT_LIMIT: "its tenant runs as many jobs as it may",
-    HoldReason.BACKOFF: "its options failed to get ready not long ago",
-    HoldReason.WAITING_FOR_PREFERRED: "a later option could start now, but it still waits for a better one",
-    HoldReason.BUDGET_EXHAUSTED: "its time limit does not fit what is left of the tenant's budget",
-    HoldReason.WAITING_FOR_QUOTA: "what it needs is not free now",
-    HoldReason.BACKFILL_CLAIM: "it would delay a job that holds a claim",
-    HoldReason.WAITING_FOR_PREEMPTED: "it is admitted and waits until the jobs that gave way for it are gone",
-    HoldReason.SUSPENDED: "it is suspended",
-}
 
 
 def encode_job(view: JobView, *, full: bool = False) -> jobs_pb2.Job:
@@ -196,7 +184,7 @@ def _encode_progress(view: JobView, out: jobs_pb2.Job) -> None:
         if at_ms is not None:
             getattr(out, field).CopyFrom(timestamp(at_ms))
     if view.hold is not None:
-        out.hold.CopyFrom(jobs_pb2.JobHold(reason=encode_reason(view.hold), message=HOLD_MESSAGES[view.hold]))
+        out.hold.CopyFrom(jobs_pb2.JobHold(reason=encode_reason(view.hold), message=MESSAGES[view.hold]))
     if view.attempts:
         last = view.attempts[-1]
         if job.state is not JobState.PENDING:  # evicted, it has given back what it held

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from fairgate_api.v1 import quota_service_pb2, quotas_pb2
 
 from fairgate_scheduler.core.amounts import UNLIMITED, Amount, format_quantity
+from fairgate_scheduler.core.holds import MESSAGES
 from fairgate_scheduler.core.tenancy import Tenant
-from fairgate_scheduler.entrypoints.grpc.codec import HOLD_MESSAGES, duration, ratio, timestamp
+from fairgate_scheduler.entrypoints.grpc.codec import duration, ratio, timestamp
 from fairgate_scheduler.entrypoints.grpc.names import tenant_name
 from fairgate_scheduler.ports import ConfigVersion
 from fairgate_scheduler.service.preview import Preview
@@ -107,7 +108,7 @@ def _encode_preview(preview: Preview) -> quotas_pb2.ConfigPreview:
             for each in preview.evicts
         ),
         waits=(
-            quotas_pb2.JobPreview(job=job, message=f"{reason.name}: {HOLD_MESSAGES[reason]}")
+            quotas_pb2.JobPreview(job=job, message=f"{reason.name}: {MESSAGES[reason]}")
             for job, reason in preview.reasons.items()
         ),
         waiting_count=len(preview.waits),

@@ -31,7 +31,7 @@ def test_jobs(fg, story):
 def test_jobs_wide(fg, story):
     assert fg("get", "jobs", "-o", "wide").stdout.splitlines()[2] == (
         "a/train   PENDING   WAITING_FOR_QUOTA   -        5          1          26s   h100      2h           "
-        "local          what it needs is not free now"
+        "local          there is not enough free for it now"
     )
 
 

@@ -57,7 +57,7 @@ def test_diff_says_why_jobs_would_wait_and_what_has_no_effect(fg, running, confi
     assert result.exit_code == 0
     assert result.stderr == "warning: roles (tenant a): in vain\n"
     *_, wait = result.stdout.split("\n\n")
-    assert wait == "1 job would wait\n  b/wide: WAITING_FOR_QUOTA: what it needs is not free now\n"
+    assert wait == "1 job would wait\n  b/wide: WAITING_FOR_QUOTA: there is not enough free for it now\n"
     data = json.loads(fg("quota", "diff", "-f", "config.yaml", "-o", "json").stdout)
     assert data["warnings"] == ["roles (tenant a): in vain"]
 

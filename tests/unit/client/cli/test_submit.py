@@ -250,8 +250,8 @@ def test_wait_says_why_the_job_does_not_start_and_gives_up_in_time(fg, write, se
     result = fg("submit", "-f", write("train.yaml"), "--tenant", "b", "--wait", "--timeout", "0.5s", *LIMIT)
     assert (result.exit_code, result.stdout) == (6, "b/train submitted\n")
     first, *_, error, fix = result.stderr.splitlines()
-    assert first == "b/train: PENDING, WAITING_FOR_QUOTA: what it needs is not free now"
-    assert error.startswith("error: tenants/b/jobs/train is still PENDING: what it needs")
+    assert first == "b/train: PENDING, WAITING_FOR_QUOTA: there is not enough free for it now"
+    assert error.startswith("error: tenants/b/jobs/train is still PENDING: there is not enough free")
     assert fix.startswith("  fix: ")
 
 
