@@ -13,6 +13,12 @@ class RunningCounts:
         )
         self._counts = [0] * len(tree.ids)
 
+    def copy(self) -> "RunningCounts":
+        """Independent counts."""
+        other = RunningCounts.__new__(RunningCounts)
+        other._limited, other._counts = self._limited, self._counts[:]
+        return other
+
     def add(self, node: int) -> None:
         """Count one more job of a tenant."""
         for each, _ in self._limited[node]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from fairgate_scheduler.core.jobs import Attempt, Job
+from fairgate_scheduler.core.jobs import Job
 from fairgate_scheduler.core.lifecycle import Change
 from fairgate_scheduler.core.snapshot import Snapshot
 from fairgate_scheduler.ports import (
@@ -22,7 +22,7 @@ from fairgate_scheduler.service.reading import SubmitRequest
 from fairgate_scheduler.service.templates import Templates
 from fairgate_scheduler.service.together import Together
 from fairgate_scheduler.service.views import JobView
-from fairgate_scheduler.service.world import AttemptKey, World
+from fairgate_scheduler.service.world import World
 
 MOST_TOGETHER: Final = 200
 """Single submits that share a transaction."""
@@ -54,10 +54,14 @@ class Signal:
 
 
 class Writing:
-    """The writes of one transaction, remembered so that the world in memory follows when they are committed."""
+    """The writes of one transaction, remembered so that the world in memory follows when they are committed.
 
-    def __init__(self, transaction: Transaction) -> None:
+    ``world`` is as it was before them.
+    """
+
+    def __init__(self, transaction: Transaction, world: World) -> None:
         self.transaction = transaction
+        self.world = world
         self.changes: list[Change] = []
         self.version: ConfigVersion | None = None
 
@@ -120,8 +124,9 @@ class App:
             self._is_writing = True
             try:
                 with self.store.transaction() as transaction:
-                    writing = Writing(transaction)
+                    writing = Writing(transaction, world)
                     yield writing
+                    history = self._history(writing)
             except (FairgateError, StaleVersionError):
                 raise  # refused before the commit: the world in memory is still right
             except BaseException:
@@ -129,10 +134,11 @@ class App:
                 raise
             finally:
                 self._is_writing = False
+            world.past.keep_history(history)
             for change in writing.changes:
                 world.apply(change)
             if writing.version:
-                world.apply_config(writing.version)
+                world.apply_config(writing.version, self._ended(writing.version))
         if writing.changes or writing.version:
             self.changes.notify()
 
@@ -151,11 +157,6 @@ class App:
         """The configuration in force, ``None`` before the first one is applied."""
         with self.world() as world:
             return world.version
-
-    def present(self) -> dict[AttemptKey, Attempt]:
-        """The attempts of which processes or pods may exist."""
-        with self.world() as world:
-            return world.present()
 
     def live_job(self, name: str) -> Job | None:
         """A job that has not ended."""

@@ -7,20 +7,15 @@ The next cycle plans again from what is true then.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from fairgate_scheduler.core import lifecycle
-from fairgate_scheduler.core.amounts import Demand
 from fairgate_scheduler.core.jobs import Attempt, Job, JobState
-from fairgate_scheduler.core.launching import launchable
+from fairgate_scheduler.core.launching import Books
 from fairgate_scheduler.core.lifecycle import Change
-from fairgate_scheduler.core.limits import RunningCounts
-from fairgate_scheduler.core.quota import quota_tree
 from fairgate_scheduler.core.snapshot import Admit, Plan, Preempt, Snapshot
-from fairgate_scheduler.core.usage import Bounds, Usage
-from fairgate_scheduler.ports import Transaction
 from fairgate_scheduler.service.app import App, Writing
 from fairgate_scheduler.service.world import AttemptKey
 
@@ -31,120 +26,83 @@ ADMISSIONS: Final = "admission"
 
 def apply_plan(app: App, snapshot: Snapshot, plan: Plan, now_ms: int) -> int:
     """Write what still holds of a plan made from a snapshot; return how many decisions that was."""
+    decided = {each.job for each in plan.preemptions} | {each.job for each in plan.admissions}
     with app.write() as writing:
-        version = writing.transaction.get_config()
-        if version is None or version.config != snapshot.config:
+        if not _is_in_force(writing, snapshot):
             _logger.info("the configuration was changed while a plan was made: planning again")
             return 0
-        attempts = writing.transaction.live_attempts()
-        tenants = _tenants(writing.transaction, attempts)
-        room = Room(snapshot, attempts, tenants)
-        planned = {each.job.id: each.job for each in snapshot.running} | {each.id: each for each in snapshot.pending}
-        live = {(each.job, each.number): (tenants[each.job], each) for each in attempts}
-        applying = _Applying(writing, room, planned, live, now_ms)
+        writing.transaction.get_jobs(decided)  # one look for all that is asked for below
+        applying = _Applying(writing, writing.world.books().copy(), _planned(snapshot, decided), now_ms)
         written = sum([applying.preempt(each) for each in plan.preemptions])
         written += sum([applying.admit(each) for each in plan.admissions])
-        applying.launch(snapshot)
+        applying.launch()
     dropped = len(plan.preemptions) + len(plan.admissions) - written
     if dropped:
         _logger.info("%s of %s decisions were stale", dropped, dropped + written)
     return written
 
 
-def _tenants(transaction: Transaction, attempts: Sequence[Attempt]) -> dict[str, str]:
-    out = {}
-    for attempt in attempts:
-        job = transaction.get_job(attempt.job)
-        assert job is not None, attempt
-        out[job.id] = job.tenant
-    return out
+def _is_in_force(writing: Writing, snapshot: Snapshot) -> bool:
+    stored, known = writing.transaction.get_config(), writing.world.version
+    if stored is None or known is None or stored.etag != known.etag:
+        return False
+    return known.config is snapshot.config or known.config == snapshot.config
 
 
-class Room:
-    """What is reserved now, and whether one more admission keeps every quota, limit and capacity.
-
-    Where more is used than a bound allows (a quota cut), nothing is added to it.
-    """
-
-    def __init__(self, snapshot: Snapshot, attempts: Sequence[Attempt], tenants: Mapping[str, str]) -> None:
-        tree = quota_tree(snapshot.config)
-        self._known = snapshot.config.tenants
-        self._bounds = Bounds(tree, snapshot.capacity)
-        self._usage = Usage(self._bounds)
-        self._counts = RunningCounts(tree)
-        for attempt in attempts:
-            tenant = tenants[attempt.job]
-            if attempt.holds_quota and tenant in self._known:
-                self.take(tenant, attempt.demand)
-
-    def has(self, tenant: str, demand: Demand) -> bool:
-        """Whether a job of this tenant may take this much more."""
-        if tenant not in self._known:
-            return False
-        charge = self._bounds.charge(tenant, demand)
-        return self._usage.fits(charge) and self._counts.allows(charge.node)
-
-    def take(self, tenant: str, demand: Demand) -> None:
-        """Count it as reserved."""
-        charge = self._bounds.charge(tenant, demand)
-        self._usage.add(charge)
-        self._counts.add(charge.node)
-
-    def give_back(self, tenant: str, demand: Demand) -> None:
-        """Count it as reserved no longer."""
-        if tenant in self._known:
-            charge = self._bounds.charge(tenant, demand)
-            self._usage.remove(charge)
-            self._counts.remove(charge.node)
+def _planned(snapshot: Snapshot, decided: set[str]) -> dict[str, int]:
+    """The version in which the plan saw each job that it decided about."""
+    running = (each.job for each in snapshot.running)
+    return {job.id: job.version for jobs in (running, snapshot.pending) for job in jobs if job.id in decided}
 
 
 @dataclass(frozen=True, slots=True)
 class _Applying:
-    """One transaction that writes a plan. ``planned``: the jobs as they were when the plan was made. ``live``: every
-    attempt that may not be gone, with its tenant, as it is now."""
+    """One transaction that writes a plan. ``books`` follow each write. ``planned``: the versions that were seen."""
 
     writing: Writing
-    room: Room
-    planned: dict[str, Job]
-    live: dict[AttemptKey, tuple[str, Attempt]]
+    books: Books
+    planned: dict[str, int]
     now_ms: int
 
     def preempt(self, decision: Preempt) -> bool:
         job = self._unchanged(decision.job)
-        attempts = self.writing.transaction.get_attempts(decision.job)
-        attempt = next((each for each in attempts if each.holds_quota), None)
+        attempt = self._current(job) if job else None
         if job is None or attempt is None or job.state not in (JobState.ADMITTED, JobState.RUNNING):
             return False
         change = lifecycle.preempt(job, attempt, decision.reason, self.now_ms)
-        self._write(change)
-        self.planned[job.id] = change.job
-        self.room.give_back(job.tenant, attempt.demand)
+        self._write(change, {(attempt.job, attempt.number): attempt})
+        self.planned[job.id] = change.job.version
         return True
 
     def admit(self, decision: Admit) -> bool:
         job = self._unchanged(decision.job)
         if job is None or job.state is not JobState.PENDING:
             return False
-        demand = job.options[decision.option].demand
-        if not self.room.has(job.tenant, demand):
+        if not self.books.has_room(job.tenant, job.options[decision.option].demand):
             return False
         admission = self.writing.transaction.next_number(ADMISSIONS)
-        self._write(lifecycle.admit(job, decision.option, admission, self.now_ms))
-        self.room.take(job.tenant, demand)
+        self._write(lifecycle.admit(job, decision.option, admission, self.now_ms), {})
         return True
 
-    def launch(self, snapshot: Snapshot) -> None:
+    def launch(self) -> None:
         """Launch what nothing stands in the way of."""
-        for attempt in launchable(snapshot.config, snapshot.capacity, tuple(self.live.values())):
+        for attempt in self.books.launchable():
             job = self.writing.transaction.get_job(attempt.job)
             if job is not None and job.state is JobState.ADMITTED:
-                self._write(lifecycle.launch(job, attempt, self.now_ms))
+                change = lifecycle.launch(job, attempt, self.now_ms)
+                self._write(change, {(attempt.job, attempt.number): attempt})
 
-    def _write(self, change: Change) -> None:
+    def _write(self, change: Change, before: Mapping[AttemptKey, Attempt]) -> None:
         self.writing.write(change)
-        self.live.update({(each.job, each.number): (change.job.tenant, each) for each in change.attempts})
+        for each in change.attempts:
+            self.books.put(change.job.tenant, before.get((each.job, each.number)), each)
+
+    def _current(self, job: Job) -> Attempt | None:
+        """The attempt that holds the job's reservation."""
+        attempt = self.writing.world.attempts.get((job.id, job.attempts))
+        return attempt if attempt is not None and attempt.holds_quota else None
 
     def _unchanged(self, name: str) -> Job | None:
         """The job as it is stored, if nobody has changed it since the plan was made (but this plan itself)."""
-        stored, planned = self.writing.transaction.get_job(name), self.planned.get(name)
-        return stored if stored and planned and stored.version == planned.version else None
+        stored = self.writing.transaction.get_job(name)
+        return stored if stored and stored.version == self.planned.get(name) else None

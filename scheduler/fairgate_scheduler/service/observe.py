@@ -7,8 +7,8 @@ from typing import Final
 from fairgate_scheduler.core import lifecycle
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
 from fairgate_scheduler.core.lifecycle import Observation, Phase
-from fairgate_scheduler.service.app import App
-from fairgate_scheduler.service.guard import tolerate
+from fairgate_scheduler.service.app import App, Writing
+from fairgate_scheduler.service.guard import tolerate, write_each
 from fairgate_scheduler.service.world import AttemptKey
 
 _logger = logging.getLogger(__name__)
@@ -31,48 +31,44 @@ class Observer:
     def observe(self, now_ms: int) -> None:
         """Look once, and write down what is new. Raises what the runner raises."""
         seen = {(each.job, each.attempt): each for each in self._app.runner.observe()}
-        present = self._app.present()
-        for key, observation in seen.items():
-            attempt = present.get(key)
-            if attempt and _may_be_new(attempt, observation):
-                with tolerate(f"writing down {observation.phase} of {key}"):
-                    self._record(observation)
+        with self._app.world() as world:
+            present = world.present()
+        news = [each for key, each in seen.items() if key in present and _may_be_new(present[key], each)]
+        self._record(news)
         self._clean_up([each for key, each in seen.items() if key not in present])
-        for lost in self._lost(seen, present, now_ms):
-            with tolerate(f"writing down the loss of {lost.job}"):
-                self._record(lost)
+        self._record(self._lost(seen, present, now_ms))
         self._give_up(now_ms)
 
     def next_due_ms(self) -> int | None:
         """When the next attempt without a trace counts as lost."""
         return min((at + self._missing_after_ms for at in self._missing_since.values()), default=None)
 
-    def _record(self, seen: Observation) -> None:
-        with self._app.write() as writing:
-            job = writing.transaction.get_job(seen.job)
-            if job:
-                change = lifecycle.observe(job, writing.transaction.get_attempts(seen.job), seen)
-                if change:
-                    writing.write(change)
+    def _record(self, observations: Sequence[Observation]) -> None:
+        def write(writing: Writing, job: Job, seen: Observation) -> None:
+            change = lifecycle.observe(job, _attempts(writing, job), seen)
+            if change:
+                writing.write(change)
+
+        write_each(self._app, observations, lambda seen: seen.job, write, "writing down what was seen")
 
     def _give_up(self, now_ms: int) -> None:
         """Evict what should be ready by now. Only right after a look: what is ready has been written down."""
         with self._app.world() as world:
-            policy = world.config.policy
-            due = [job for job, at_ms in world.unready().items() if at_ms <= now_ms]
-        for name in due:
-            with tolerate(f"giving up {name}, which is not ready"), self._app.write() as writing:
-                job = writing.transaction.get_job(name)
-                for attempt in writing.transaction.get_attempts(name):
-                    at_ms = lifecycle.unready_at_ms(attempt, policy)
-                    if job and job.state is JobState.ADMITTED and at_ms is not None and at_ms <= now_ms:
-                        _logger.warning("attempt %s of %s did not get ready in time", attempt.number, name)
-                        writing.write(lifecycle.give_up(job, attempt, policy, now_ms))
+            policy, due = world.config.policy, world.unready(now_ms)
+
+        def write(writing: Writing, job: Job, name: str) -> None:
+            for attempt in _attempts(writing, job):
+                at_ms = lifecycle.unready_at_ms(attempt, policy)
+                if job.state is JobState.ADMITTED and at_ms is not None and at_ms <= now_ms:
+                    _logger.warning("attempt %s of %s did not get ready in time", attempt.number, name)
+                    writing.write(lifecycle.give_up(job, attempt, policy, now_ms))
+
+        write_each(self._app, due, str, write, "giving up what is not ready")
 
     def _clean_up(self, traces: Sequence[Observation]) -> None:
         """Forget what has ended and is written down; stop what runs without being admitted."""
         with self._app.world() as world:
-            reserved = world.reserved()
+            reserved = world.books().reserved
         for trace in traces:
             key = (trace.job, trace.attempt)
             if key in reserved:
@@ -105,13 +101,23 @@ class Observer:
 def expire(app: App, now_ms: int) -> None:
     """End every job whose attempt has run for its time limit."""
     with app.world() as world:
-        due = [job for job, deadline in world.deadlines().items() if deadline <= now_ms]
-    for name in due:
-        with tolerate(f"ending {name} at its time limit"), app.write() as writing:
-            job = writing.transaction.get_job(name)
-            attempts = writing.transaction.get_attempts(name)
-            if job and job.state is JobState.RUNNING and _is_over(job, attempts, now_ms):
-                writing.write(lifecycle.expire(job, attempts, now_ms))
+        due = world.expired(now_ms)
+
+    def write(writing: Writing, job: Job, _: str) -> None:
+        attempts = _attempts(writing, job)
+        if job.state is JobState.RUNNING and _is_over(job, attempts, now_ms):
+            writing.write(lifecycle.expire(job, attempts, now_ms))
+
+    write_each(app, due, str, write, "ending what has reached its time limit")
+
+
+def _attempts(writing: Writing, job: Job) -> Sequence[Attempt]:
+    """All attempts of a job. Of the first one the world in memory knows, as long as nothing is written here yet."""
+    first = writing.world.attempts.get((job.id, 1))
+    known = writing.world.jobs.get(job.id)
+    if job.attempts == 1 and first is not None and known is not None and known.version == job.version:
+        return (first,)
+    return writing.transaction.get_attempts(job.id)
 
 
 def _is_over(job: Job, attempts: Sequence[Attempt], now_ms: int) -> bool:
