@@ -219,8 +219,9 @@ class JobActions(Protocol):
 class Job:
     """A job as it was at one moment, and the handle of it: its methods ask the service anew and change nothing here.
 
-    ``flavor`` is the one that it holds a reservation on or, when it has ended, ran on last. ``manifest`` and ``attempts``
-    are filled by ``get`` and ``explain`` only.
+    ``uid`` names it for good; its name may come again when the service's state is restored from a backup.
+    ``flavor`` is the one that it holds a reservation on or, when it has ended, ran on last. ``manifest`` and
+    ``attempts`` are filled by ``get`` and ``explain`` only.
     """
 
     name: str
@@ -250,6 +251,7 @@ class Job:
     exit_code: int | None = None
     attempts: tuple[Attempt, ...] = ()
     etag: str = ""
+    uid: str = ""
     manifest: Mapping[str, Any] | None = None
     _client: JobActions | None = field(default=None, repr=False, compare=False)
 

@@ -1,6 +1,7 @@
 import datetime
 
 from google.api import field_behavior_pb2 as _field_behavior_pb2
+from google.api import field_info_pb2 as _field_info_pb2
 from google.api import resource_pb2 as _resource_pb2
 from google.protobuf import duration_pb2 as _duration_pb2
 from google.protobuf import timestamp_pb2 as _timestamp_pb2
@@ -109,7 +110,7 @@ EVENT_KIND_FAILED: EventKind
 EVENT_KIND_CANCELLED: EventKind
 
 class Job(_message.Message):
-    __slots__ = ("name", "tenant", "manifest", "priority", "priority_class", "preemptible", "time_limit", "fallback", "fallback_after", "options", "workload", "labels", "state", "outcome", "message", "hold", "flavor", "charges", "warnings", "submitted_by", "create_time", "start_time", "finish_time", "pending_since", "attempt_count", "eviction_count", "exit_code", "attempts", "etag")
+    __slots__ = ("name", "tenant", "manifest", "priority", "priority_class", "preemptible", "time_limit", "fallback", "fallback_after", "options", "workload", "labels", "state", "outcome", "message", "hold", "flavor", "charges", "warnings", "submitted_by", "create_time", "start_time", "finish_time", "pending_since", "attempt_count", "eviction_count", "exit_code", "attempts", "etag", "uid")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -146,6 +147,7 @@ class Job(_message.Message):
     EXIT_CODE_FIELD_NUMBER: _ClassVar[int]
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
+    UID_FIELD_NUMBER: _ClassVar[int]
     name: str
     tenant: str
     manifest: str
@@ -175,7 +177,8 @@ class Job(_message.Message):
     exit_code: int
     attempts: _containers.RepeatedCompositeFieldContainer[Attempt]
     etag: str
-    def __init__(self, name: _Optional[str] = ..., tenant: _Optional[str] = ..., manifest: _Optional[str] = ..., priority: _Optional[int] = ..., priority_class: _Optional[str] = ..., preemptible: bool = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., fallback: _Optional[_Union[FallbackPolicy, str]] = ..., fallback_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., options: _Optional[_Iterable[_Union[OptionSpec, _Mapping]]] = ..., workload: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., state: _Optional[_Union[JobState, str]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., message: _Optional[str] = ..., hold: _Optional[_Union[JobHold, _Mapping]] = ..., flavor: _Optional[str] = ..., charges: _Optional[_Iterable[_Union[OptionCharge, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., submitted_by: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finish_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., pending_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt_count: _Optional[int] = ..., eviction_count: _Optional[int] = ..., exit_code: _Optional[int] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., etag: _Optional[str] = ...) -> None: ...
+    uid: str
+    def __init__(self, name: _Optional[str] = ..., tenant: _Optional[str] = ..., manifest: _Optional[str] = ..., priority: _Optional[int] = ..., priority_class: _Optional[str] = ..., preemptible: bool = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., fallback: _Optional[_Union[FallbackPolicy, str]] = ..., fallback_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., options: _Optional[_Iterable[_Union[OptionSpec, _Mapping]]] = ..., workload: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., state: _Optional[_Union[JobState, str]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., message: _Optional[str] = ..., hold: _Optional[_Union[JobHold, _Mapping]] = ..., flavor: _Optional[str] = ..., charges: _Optional[_Iterable[_Union[OptionCharge, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., submitted_by: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finish_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., pending_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt_count: _Optional[int] = ..., eviction_count: _Optional[int] = ..., exit_code: _Optional[int] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., etag: _Optional[str] = ..., uid: _Optional[str] = ...) -> None: ...
 
 class OptionSpec(_message.Message):
     __slots__ = ("flavor", "speed", "groups")

@@ -92,7 +92,8 @@ class Job:
 
     ``sequence`` breaks ties of ``submitted_at_ms`` (the order of the submits). ``done_ms`` is the work, at speed 1,
     that a checkpoint keeps. ``pending_since_ms`` is when it last became pending. ``backoff`` maps an option's index to
-    the instant before which it is not tried again. ``version`` grows with each change of the record.
+    the instant before which it is not tried again. ``version`` grows with each change of the record. No other job
+    ever has its ``uid``, while its ``id`` may come again when the state is restored from a backup; "" is not known.
     """
 
     id: str
@@ -116,6 +117,7 @@ class Job:
     started_at_ms: int | None = None
     finished_at_ms: int | None = None
     version: int = 1
+    uid: str = ""
 
 
 class AttemptState(StrEnum):

@@ -84,7 +84,8 @@ class Observation:
     """What the runner knows of one attempt. ``is_gone``: no process or pod of it is left.
 
     ``at_ms`` is when it came into this phase, as well as the runner knows. ``started_at_ms``: when it became ready,
-    where that is known; an attempt that was ready and ended between two looks is seen only with its end.
+    where that is known; an attempt that was ready and ended between two looks is seen only with its end. ``uid``: that
+    of the job that was launched; "" is not known.
     """
 
     job: str
@@ -95,6 +96,11 @@ class Observation:
     exit_code: int | None = None
     message: str = ""
     started_at_ms: int | None = None
+    uid: str = ""
+
+    def is_of(self, job: Job) -> bool:
+        """Whether it is this job that was seen, not an earlier one that had the same id."""
+        return not self.uid or self.uid == job.uid
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +219,7 @@ def expires_at_ms(job: Job, attempt: Attempt) -> int | None:
 def observe(job: Job, attempts: Sequence[Attempt], seen: Observation) -> Change | None:
     """What an observation changes; ``None``: nothing (it is old, repeated, or of an attempt that we gave up)."""
     attempt = next((each for each in attempts if each.number == seen.attempt), None)
-    if attempt is None or not attempt.is_present:
+    if attempt is None or not attempt.is_present or not seen.is_of(job):
         return None
     if seen.phase is Phase.RUNNING:
         return _running(job, attempt, seen)

@@ -30,12 +30,14 @@ class Observer:
 
     def observe(self, now_ms: int) -> None:
         """Look once, and write down what is new. Raises what the runner raises."""
-        seen = {(each.job, each.attempt): each for each in self._app.runner.observe()}
+        traces = self._app.runner.observe()
+        strangers = self._strangers(traces)
+        seen = {(each.job, each.attempt): each for each in traces if each not in strangers}
         with self._app.world() as world:
             present = world.present()
         news = [each for key, each in seen.items() if key in present and _may_be_new(present[key], each)]
         self._record(news)
-        self._clean_up([each for key, each in seen.items() if key not in present])
+        self._clean_up([each for key, each in seen.items() if key not in present], strangers)
         self._record(self._lost(seen, present, now_ms))
         self._give_up(now_ms)
 
@@ -65,14 +67,18 @@ class Observer:
 
         write_each(self._app, due, str, write, "giving up what is not ready")
 
-    def _clean_up(self, traces: Sequence[Observation]) -> None:
+    def _strangers(self, traces: Sequence[Observation]) -> list[Observation]:
+        """What is seen of earlier jobs whose ids other jobs have now: the state was restored from a backup."""
+        with self._app.world() as world:
+            return [each for each in traces if each.job in world.jobs and not each.is_of(world.jobs[each.job])]
+
+    def _clean_up(self, unknown: Sequence[Observation], strangers: Sequence[Observation]) -> None:
         """Forget what has ended and is written down; stop what runs without being admitted."""
         with self._app.world() as world:
             reserved = world.books().reserved
-        for trace in traces:
+        traces = [each for each in unknown if (each.job, each.attempt) not in reserved]
+        for trace in (*traces, *strangers):
             key = (trace.job, trace.attempt)
-            if key in reserved:
-                continue
             with tolerate(f"cleaning up after {key}"):
                 if trace.is_gone:
                     self._app.runner.forget(*key)

@@ -96,7 +96,7 @@ def read_log(app: App, name: str, attempt: int | None = None, offset: int = 0, l
         known = f"it has 1 to {numbers[-1]}" if numbers else "it has none yet; follow its log to wait for one"
         raise NotFound(f"{name} has no attempt {attempt}", field="attempt", remedy=known)
     number = numbers[-1] if attempt is None else attempt
-    chunk = app.runner.read_log(name, number, offset, limit)
+    chunk = app.runner.read_log(name, number, offset, limit, job.uid)
     if not chunk.data and not chunk.is_end and (job.state.is_final or number < numbers[-1]):
         return LogChunk(b"", offset, is_end=True)  # it ended without ever writing a log
     return chunk

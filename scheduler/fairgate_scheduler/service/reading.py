@@ -49,7 +49,10 @@ class JobSpec:
 
 @dataclass(frozen=True, slots=True)
 class SubmitRequest:
-    """One job to submit. ``job_id`` ``None``: named after the manifest. ``request_id`` "": a new job each time."""
+    """One job to submit. ``job_id`` ``None``: named after the manifest. ``request_id`` "": a new job each time.
+
+    ``uid`` names the job for good, if this becomes one.
+    """
 
     tenant: str
     job_id: str | None
@@ -58,6 +61,7 @@ class SubmitRequest:
     request_id: str = ""
     validate_only: bool = False
     submitted_by: str = ""
+    uid: str = ""
 
 
 @dataclass(frozen=True, slots=True)

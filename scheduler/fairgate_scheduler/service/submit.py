@@ -156,7 +156,8 @@ def _take(writing: Writing, config: Config, prepared: Prepared, digest: str) -> 
     _check(config, request.tenant, prepared.job.priority, counts)
     sequence = 0 if request.validate_only else transaction.next_number(SEQUENCE)
     name = _choose_name(transaction, prepared, sequence)
-    job = replace(prepared.job, id=name, sequence=sequence)
+    uid = "" if request.validate_only else request.uid
+    job = replace(prepared.job, id=name, sequence=sequence, uid=uid)
     if not request.validate_only:
         writing.insert(lifecycle.submit(job, job.submitted_at_ms), prepared.submission)
         if request.request_id:

@@ -4,7 +4,7 @@ It survives the crash of whoever uses it, as processes survive their server, and
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import Demand
@@ -40,6 +40,7 @@ class Process:
     killed_at_ms: int | None = None
     has_trace: bool = True
     is_forgotten: bool = False
+    uid: str = ""
 
     @property
     def ready_at_ms(self) -> int:
@@ -77,9 +78,15 @@ class FakeRunner:
 
     def launch(self, launch: Launch) -> None:
         """Start it, unless there is a trace of it. A forgotten attempt has none, as with real processes."""
-        attempt = launch.attempt
+        attempt, uid = launch.attempt, launch.job.uid
+        for other in self.history:
+            if other.job == attempt.job and other.uid != uid:
+                if self.is_alive(other):
+                    raise RuntimeError(f"an earlier job {other.job} still runs")
+                other.is_forgotten = True
         if self._traced(attempt.job, attempt.number) is None:
             process = Process(attempt.job, attempt.number, attempt.demand, self.script(launch), self.clock.now_ms())
+            process.uid = uid
             self.history.append(process)
 
     def stop(self, job: str, attempt: int, reason: str) -> None:
@@ -90,7 +97,8 @@ class FakeRunner:
 
     def observe(self) -> list[Observation]:
         """What is true now."""
-        return [self._look(process) for process in self.history if process.has_trace and not process.is_forgotten]
+        traced = (process for process in self.history if process.has_trace and not process.is_forgotten)
+        return [replace(self._look(process), uid=process.uid) for process in traced]
 
     def forget(self, job: str, attempt: int) -> None:
         """Drop the trace; the log stays."""
@@ -98,9 +106,9 @@ class FakeRunner:
         if process and not self.is_alive(process):
             process.is_forgotten = True
 
-    def read_log(self, job: str, attempt: int, offset: int, limit: int) -> LogChunk:
+    def read_log(self, job: str, attempt: int, offset: int, limit: int, uid: str = "") -> LogChunk:
         """Its output: all of it from when it is ready, and the last line when it ends."""
-        found = [each for each in self.history if (each.job, each.attempt) == (job, attempt)]
+        found = [each for each in self.history if (each.job, each.attempt, each.uid) == (job, attempt, uid or each.uid)]
         if not found:
             return LogChunk(b"", offset, is_end=False)
         process, now_ms = found[-1], self.clock.now_ms()

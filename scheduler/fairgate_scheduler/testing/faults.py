@@ -129,9 +129,9 @@ class FaultyRunner:
         """Forget an attempt, perhaps."""
         self._call(lambda: self._runner.forget(job, attempt))
 
-    def read_log(self, job: str, attempt: int, offset: int, limit: int) -> LogChunk:
+    def read_log(self, job: str, attempt: int, offset: int, limit: int, uid: str = "") -> LogChunk:
         """Its log."""
-        return self._runner.read_log(job, attempt, offset, limit)
+        return self._runner.read_log(job, attempt, offset, limit, uid)
 
     def _call(self, call: Callable[[], Value]) -> Value:
         self._point()

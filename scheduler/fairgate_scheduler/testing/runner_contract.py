@@ -73,7 +73,8 @@ class Watched:
 
     def read(self, offset: int = 0, limit: int = 10_000) -> tuple[bytes, int, bool]:
         """A piece of its log."""
-        chunk = self.rig.runner.read_log(self.launch.attempt.job, self.launch.attempt.number, offset, limit)
+        attempt, uid = self.launch.attempt, self.launch.job.uid
+        chunk = self.rig.runner.read_log(attempt.job, attempt.number, offset, limit, uid)
         return chunk.data, chunk.next_offset, chunk.is_end
 
 
@@ -214,6 +215,41 @@ class RunnerContract:
         second.wait_for(Phase.SUCCEEDED)
         assert first.see() is not None
         assert rig.count_starts(first.launch) == rig.count_starts(second.launch) == 1
+
+    def test_an_id_that_is_given_again_is_another_job(self, rig: Rig) -> None:
+        before = self._again(rig, rig.launch_of(Kind.SHORT, f"short-{next(_NUMBERS)}"), "11")
+        rig.runner.launch(before.launch)
+        assert before.wait_for(Phase.SUCCEEDED).uid == "11"
+        for is_forgotten in (False, True):
+            if is_forgotten:
+                rig.runner.forget(before.launch.attempt.job, before.launch.attempt.number)
+            after = self._again(rig, before.launch, "22" if is_forgotten else "33")
+            rig.runner.launch(after.launch)
+            assert after.see() is not None
+            assert after.wait_for(Phase.SUCCEEDED).uid == after.launch.job.uid
+            assert after.read()[0].count(b"hello") == 1
+            before = after
+
+    def test_an_id_that_is_given_again_while_the_earlier_job_runs_waits_for_its_end(self, rig: Rig) -> None:
+        before = self._again(rig, rig.launch_of(Kind.LONG, f"long-{next(_NUMBERS)}"), "11")
+        rig.runner.launch(before.launch)
+        before.wait_for(Phase.RUNNING)
+        rig.wait_until(lambda: b"hello" in before.read()[0])
+        after = self._again(rig, before.launch, "22")
+        for _ in range(2):
+            with pytest.raises(Exception, match="an earlier job"):
+                rig.runner.launch(after.launch)
+            seen = after.see()
+            assert (seen and seen.phase, seen and seen.uid) == (Phase.RUNNING, "11")
+            assert after.read() == (b"", 0, False)
+            rig.restart()
+        before.stop()
+        before.wait_for(Phase.STOPPED)
+        rig.runner.launch(after.launch)
+        assert after.wait_for(Phase.RUNNING).uid == "22"
+
+    def _again(self, rig: Rig, launch: Launch, uid: str) -> Watched:
+        return Watched(rig, replace(launch, job=replace(launch.job, uid=uid)))
 
     def test_a_log_is_read_piece_by_piece(self, rig: Rig) -> None:
         watched = self._start(rig, Kind.SHORT)

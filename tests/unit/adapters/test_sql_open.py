@@ -6,10 +6,12 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from fairgate_scheduler.adapters.sql import SqlStore, upgrade
+from fairgate_scheduler.adapters.sql.mapping import JOB
 from fairgate_scheduler.ports import StoreError
 from fairgate_scheduler.testing.records import a_job, insert
 from sqlalchemy import Engine, event
@@ -30,8 +32,8 @@ BROKEN = """
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0002"
-down_revision = "0001"
+revision = "broken"
+down_revision = "HEAD"
 
 
 def upgrade():
@@ -221,12 +223,31 @@ class TestLocked:
 
 
 class TestMigrations:
+    def test_a_job_of_the_first_version_has_no_uid_and_keeps_the_rest(self, path, monkeypatch):
+        with monkeypatch.context() as patch:
+            to_first = upgrade.command.upgrade
+            patch.setattr(upgrade.command, "upgrade", lambda settings, _head: to_first(settings, "0001"))
+            SqlStore.open(path).close()
+        job = replace(a_job(1), uid="")
+        row = {name: value for name, value in JOB.row(job).items() if name != "uid"}
+        connection = sqlite3.connect(path)
+        marks = ", ".join(["?"] * len(row))
+        statement = "INSERT INTO job (" + ", ".join(row) + f") VALUES ({marks})"  # noqa: S608 - our own names
+        connection.execute(statement, list(row.values()))
+        connection.commit()
+        connection.close()
+        store = SqlStore.open(path)
+        with store.transaction(read_only=True) as transaction:
+            assert transaction.get_job(job.id) == job
+        store.close()
+
     def test_one_that_fails_leaves_the_database_as_it_was(self, path, tmp_path, monkeypatch):
         SqlStore.open(path).close()
         before = raw(path, "SELECT name, sql FROM sqlite_master")
         folder = tmp_path / "migrations"
         shutil.copytree(Path(upgrade.__file__).with_name("migrations"), folder)
-        (folder / "versions" / "v0002_broken.py").write_text(BROKEN)
+        head = max((folder / "versions").glob("v*.py")).name[1:5]
+        (folder / "versions" / "v9999_broken.py").write_text(BROKEN.replace("HEAD", head))
         monkeypatch.setattr(upgrade, "_FOLDER", folder)
         with pytest.raises(RuntimeError, match="broken"):
             SqlStore.open(path)

@@ -187,6 +187,14 @@ def test_nothing_follows_an_end(state):
         lifecycle.admit(ended, 0, 1, 1)
 
 
+def test_what_is_seen_of_another_job_of_the_same_id_changes_nothing():
+    job, attempt = launched(replace(PENDING, uid="22"))
+    seen = Observation(attempt.job, attempt.number, Phase.RUNNING, 3_000)
+    assert lifecycle.observe(job, [attempt], replace(seen, uid="11")) is None
+    for uid in ("22", ""):
+        assert lifecycle.observe(job, [attempt], replace(seen, uid=uid)) is not None
+
+
 def test_observations_of_unknown_or_given_up_attempts_are_ignored():
     job, attempt = running()
     assert lifecycle.observe(job, [attempt], Observation("job", 2, Phase.SUCCEEDED, 1, is_gone=True)) is None

@@ -1,5 +1,6 @@
 """SubmitJob and SubmitJobs over the wire."""
 
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 import grpc
@@ -24,6 +25,19 @@ def test_a_job_comes_back_as_it_was_understood(wire):
     assert charge["h100", "nvidia.com/gpu"] == "2"
     assert charge["cpu", "cpu"]
     assert {group.name: group.flavor for group in job.charges[0].groups}["head"] == "cpu"
+
+
+def test_each_job_has_a_uid_of_its_own(wire):
+    def submit(**fields):
+        job = jobs_pb2.Job(manifest=ray_job("train"))
+        return wire.jobs.SubmitJob(wire_pb2.SubmitJobRequest(parent="tenants/a", job=job, **fields))
+
+    first, second = submit(request_id="one"), submit(request_id="two")
+    assert {uuid.UUID(each.uid).version for each in (first, second)} == {4}
+    assert first.uid != second.uid
+    assert submit(request_id="one").uid == first.uid
+    assert wire.jobs.GetJob(wire_pb2.GetJobRequest(name=first.name)).uid == first.uid
+    assert submit(validate_only=True).uid == ""
 
 
 def test_fairgates_own_fields_come_back(wire):

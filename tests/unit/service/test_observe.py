@@ -1,14 +1,17 @@
 """What the runner sees becomes what the store says."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.cancel import cancel
 from fairgate_scheduler.service.cycle import Scheduler
 from fairgate_scheduler.service.query import get_job
+from fairgate_scheduler.service.quota import apply_config, get_config
 from fairgate_scheduler.service.submit import submit
 from fairgate_scheduler.testing.fake_runner import Script
+from fairgate_scheduler.testing.memory_store import MemoryStore
 from fairgate_scheduler.testing.runner_contract import make_launch
 
 
@@ -33,6 +36,23 @@ def test_a_failing_job_has_failed(rig):
     rig.runner.script = lambda _launch: Script(exit_code=3)
     view = rig.run_until(rig.submit().job.id, "FAILED")
     assert (view.attempts[0].exit_code, view.job.attempts) == (3, 1)
+
+
+@pytest.mark.parametrize("is_running", [True, False])
+def test_a_job_that_gets_an_id_again_after_a_restore_is_not_taken_for_the_earlier_one(rig, is_running):
+    name = submit(rig.app, replace(rig.request(), uid="11")).job.id
+    rig.run_until(name, "RUNNING" if is_running else "SUCCEEDED")
+    app = App(MemoryStore(), rig.runner, rig.clock)  # the backup is from before that job was submitted
+    apply_config(app, get_config(rig.app).source)
+    later = replace(rig, app=app, scheduler=Scheduler(app))
+    assert submit(app, replace(rig.request(), uid="22")).job.id == name
+    view = later.run_until(name, "SUCCEEDED")
+    assert later.events(name) == ["SUBMITTED", "ADMITTED", "LAUNCHED", "RUNNING", "SUCCEEDED"]
+    assert view.job.attempts == 1
+    assert [each.uid for each in rig.runner.history] == ["11", "22"]
+    assert (rig.runner.history[0].stop_at_ms is not None) is is_running
+    later.turn(2)
+    assert rig.runner.observe() == []
 
 
 @pytest.mark.parametrize("end", ["kill", "vanish"])

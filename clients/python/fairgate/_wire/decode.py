@@ -74,6 +74,7 @@ def job(message: jobs_pb2.Job, client: models.JobActions | None = None) -> model
         exit_code=message.exit_code if message.HasField("exit_code") else None,
         attempts=tuple(_attempt(each) for each in message.attempts),
         etag=message.etag,
+        uid=message.uid,
         manifest=_manifest(message.manifest),
         _client=client,
     )

@@ -98,8 +98,21 @@ class State:
         Raises:
             ValueError: not the resource name of a job.
         """
+        return AttemptDir(self.attempts(job) / str(number))
+
+    def attempts(self, job: str) -> Path:
+        """The folder of all attempts of a job. Raises ValueError: not the resource name of a job."""
         tenant, name = split_job(job)
-        return AttemptDir(self.root / "attempts" / tenant / name / str(number))
+        return self.root / "attempts" / tenant / name
+
+    def owner(self, job: str) -> Path:
+        """The file that says which job, by its uid, the files of this id belong to."""
+        return self.attempts(job) / "owner.json"
+
+    def replaced(self, job: str, turn: int) -> Path:
+        """Where the files of an earlier job of this id are moved when a later one needs the room."""
+        tenant, name = split_job(job)
+        return self.root / "replaced" / tenant / f"{name}-{turn}"
 
     def checkpoints(self, job: str) -> Path:
         """The folder that all attempts of a job share."""
@@ -133,6 +146,11 @@ def split_job(job: str) -> tuple[str, str]:
     if match is None:
         raise ValueError(f"{job!r} is not the name of a job; expected tenants/TENANT/jobs/JOB")
     return match[1], match[2]
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder for its owner only, with those above it, unless it is there."""
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:

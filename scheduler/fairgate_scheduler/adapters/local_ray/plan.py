@@ -35,7 +35,8 @@ class Plan:
     """What the supervisor of one attempt is to do; it is kept as ``launch.json``.
 
     ``resources`` are the Ray resources of the attempt's own instance; ``None``: the command runs without Ray.
-    ``problem`` says why it can not run at all.
+    ``problem`` says why it can not run at all. ``admitted_at_ms`` tells the attempt from one of the same number before
+    a restore.
     """
 
     job: str
@@ -52,6 +53,7 @@ class Plan:
     metadata: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     problem: str = ""
+    admitted_at_ms: int = 0
 
     def plain(self) -> dict[str, Any]:
         """As plain data."""

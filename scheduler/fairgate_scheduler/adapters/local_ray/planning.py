@@ -81,6 +81,7 @@ def make_plan(launch: Launch, settings: Settings, state: State) -> Plan:
         metadata=entrypoint.metadata,
         warnings=(*warnings, *_not_kept(spec), *_one_node(option)),
         problem="; ".join(check(manifest, settings.base_dir)),
+        admitted_at_ms=attempt.admitted_at_ms,
     )
 
 

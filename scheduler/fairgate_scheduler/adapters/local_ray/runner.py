@@ -9,12 +9,13 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
 import psutil
 
-from fairgate_scheduler.adapters.local_ray import layout, planning, processes
+from fairgate_scheduler.adapters.local_ray import claims, layout, planning, processes
 from fairgate_scheduler.adapters.local_ray.layout import AttemptDir, State
 from fairgate_scheduler.adapters.local_ray.plan import Plan, Settings, clean_env, temp_dir_of
 from fairgate_scheduler.adapters.local_ray.processes import Identity, has_ended
@@ -47,6 +48,7 @@ class LocalRayRunner:
         self._turn = threading.RLock()
         self._supervisors: set[int] = set()
         self._ended: dict[tuple[str, int], Observation] = {}
+        self._owners: dict[str, str] = {}
 
     def check(self, manifest: Mapping[str, Any]) -> list[str]:
         """Everything in a valid RayJob that this machine can not give, as sentences that begin with the field."""
@@ -61,10 +63,11 @@ class LocalRayRunner:
         attempt = launch.attempt
         directory = self._state.attempt(attempt.job, attempt.number)
         with self._turn:
+            self._claim(launch)
             if directory.forgotten.exists():
                 return
-            _make_folder(directory.path)
-            _make_folder(self._state.checkpoints(attempt.job))
+            layout.make_folder(directory.path)
+            layout.make_folder(self._state.checkpoints(attempt.job))
             self._state.mark_active(attempt.job, attempt.number)
             if directory.exit.exists() or directory.started.exists():
                 return
@@ -80,7 +83,7 @@ class LocalRayRunner:
         with self._turn:
             if directory.exit.exists():
                 return
-            _make_folder(directory.path)
+            layout.make_folder(directory.path)
             if not directory.stop.exists():
                 layout.write_json(directory.stop, {"reason": reason, "at_ms": _now_ms()})
             supervisor = _supervisor_of(directory)
@@ -96,7 +99,7 @@ class LocalRayRunner:
         """What the files and processes of every attempt say that was launched and not forgotten."""
         with self._turn:
             self._supervisors = {pid for pid in self._supervisors if not has_ended(pid)}
-            return [self._look(job, attempt) for job, attempt in self._state.active()]
+            return [replace(self._look(*key), uid=self._owner(key[0])) for key in self._state.active()]
 
     def forget(self, job: str, attempt: int) -> None:
         """Do not observe an ended attempt any more. One that has not ended is kept in sight."""
@@ -107,9 +110,11 @@ class LocalRayRunner:
                 self._state.unmark_active(job, attempt)
                 self._ended.pop((job, attempt), None)
 
-    def read_log(self, job: str, attempt: int, offset: int, limit: int) -> LogChunk:
+    def read_log(self, job: str, attempt: int, offset: int, limit: int, uid: str = "") -> LogChunk:
         """What the attempt printed. Its log ends when the attempt has ended and everything is read."""
         directory = self._state.attempt(job, attempt)
+        if uid and claims.owner_of(self._state, job) not in ("", uid):
+            return LogChunk(b"", offset, is_end=False)
         has_ended = directory.exit.exists()
         try:
             with directory.log.open("rb") as file:
@@ -120,6 +125,26 @@ class LocalRayRunner:
             return LogChunk(b"", offset, is_end=has_ended)
         next_offset = min(offset, size) + len(data)
         return LogChunk(data, next_offset, is_end=has_ended and next_offset >= size)
+
+    def _claim(self, launch: Launch) -> None:
+        """Make the files of this name the launched attempt's. Raises OccupiedError."""
+        job, attempt = launch.job.id, launch.attempt
+        if claims.claim(self._state, job, launch.job.uid, attempt):
+            _logger.warning("the files of an earlier job %s are in %s now", job, self._state.root / "replaced")
+            self._ended = {key: seen for key, seen in self._ended.items() if key[0] != job}
+        if claims.make_way(self._state.attempt(job, attempt.number), attempt):
+            self._ended.pop((job, attempt.number), None)
+        self._owners.pop(job, None)
+
+    def _owner(self, job: str) -> str:
+        """The uid of the job that has the files of this name."""
+        if job not in self._owners:
+            try:
+                self._owners[job] = claims.owner_of(self._state, job)
+            except _DAMAGE:
+                _logger.exception("whose the files of %s are can not be read", job)
+                return ""
+        return self._owners[job]
 
     def _spawn(self, directory: AttemptDir, lock: int) -> None:
         """Start a supervisor that inherits the lock, so that at no instant nobody holds it."""
@@ -160,7 +185,7 @@ class LocalRayRunner:
             if supervisor:
                 supervisor.kill()
                 supervisor.wait(_KILL_TIMEOUT_S)
-            _make_folder(directory.path)
+            layout.make_folder(directory.path)
             shutil.rmtree(directory.exit, ignore_errors=True)  # a folder of that name, if it is one
             temp_dir = temp_dir_of(directory, self._settings)
             with layout.locked(directory) as is_ours:
@@ -245,10 +270,6 @@ def _terminate(pid: int) -> None:
         os.kill(pid, 15)
     except ProcessLookupError:
         return
-
-
-def _make_folder(path: Path) -> None:
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 
 @contextmanager

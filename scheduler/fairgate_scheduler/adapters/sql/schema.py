@@ -5,7 +5,7 @@ Columns are named after the fields of the core's records. Texts marked JSON hold
 
 from typing import Any
 
-from sqlalchemy import BigInteger, Dialect, ForeignKey, Index, Integer, MetaData, Table, TypeDecorator
+from sqlalchemy import BigInteger, Dialect, ForeignKey, Index, Integer, MetaData, Table, TypeDecorator, text
 from sqlalchemy.types import TypeEngine
 from sqlmodel import Field, SQLModel
 
@@ -65,6 +65,7 @@ class JobRow(Base, table=True):
     started_at_ms: int | None = Field(sa_type=Whole)
     finished_at_ms: int | None = Field(sa_type=Whole)
     version: int = Field(sa_type=Whole)
+    uid: str = Field(sa_column_kwargs={"server_default": text("''")})
 
 
 class SubmissionRow(Base, table=True):

@@ -24,6 +24,7 @@ def encode_job(view: JobView, *, full: bool = False) -> jobs_pb2.Job:
     job = view.job
     out = jobs_pb2.Job(
         name=job.id,
+        uid=job.uid,
         tenant=job.tenant,
         priority=job.priority,
         preemptible=job.preemptible,

@@ -1,5 +1,6 @@
 """What callers ask of jobs, from the wire's words to the service's; and refusals in the words of the wire again."""
 
+import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -48,6 +49,7 @@ def read_submit(request: job_service_pb2.SubmitJobRequest, submitted_by: str) ->
         request_id=names.read_request_id(request.request_id),
         validate_only=request.validate_only,
         submitted_by=submitted_by,
+        uid=str(uuid.uuid4()),
     )
 
 

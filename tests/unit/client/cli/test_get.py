@@ -80,7 +80,7 @@ def test_the_keys_of_a_job_are_a_contract(fg, story):
         "name", "tenant", "state", "priority", "preemptible", "time_limit", "fallback", "fallback_after", "options",
         "workload", "labels", "outcome", "message", "hold", "flavor", "charges", "warnings", "submitted_by",
         "create_time", "start_time", "finish_time", "pending_since", "attempt_count", "eviction_count", "exit_code",
-        "attempts", "etag", "manifest",
+        "attempts", "etag", "uid", "manifest",
     ]  # fmt: skip
 
 
