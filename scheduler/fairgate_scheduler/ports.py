@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from fairgate_scheduler.core.jobs import Attempt, Job, JobState
 from fairgate_scheduler.core.lifecycle import Effect, Event, Observation
+from fairgate_scheduler.core.snapshot import History
 from fairgate_scheduler.core.tenancy import Config
 
 
@@ -102,6 +103,9 @@ class Transaction(Protocol):
     def get_submission(self, job: str) -> Submission | None:
         """What was submitted as this job."""
 
+    def get_submissions(self, jobs: Iterable[str]) -> Mapping[str, Submission]:
+        """What was submitted as those of these jobs that are there; cheaper than one by one."""
+
     def list_jobs(self, query: JobQuery) -> Sequence[Job]:
         """At most ``query.limit`` jobs, by falling ``Job.sequence``."""
 
@@ -122,6 +126,9 @@ class Transaction(Protocol):
 
     def update_job(self, job: Job) -> None:
         """Write a job whose stored version is ``job.version - 1``. Raises StaleVersionError otherwise."""
+
+    def ended_attempts(self, since_ms: int) -> Sequence[tuple[str, Attempt]]:
+        """Every attempt that ended after this instant, with its tenant, by their ends; those of one instant in any order."""
 
     def put_attempt(self, attempt: Attempt) -> None:
         """Add or replace an attempt, by job and number. Raises StaleVersionError if there is no such job."""
@@ -160,6 +167,12 @@ class Transaction(Protocol):
 
     def put_config(self, version: ConfigVersion) -> None:
         """Make this the configuration in force; earlier ones are kept."""
+
+    def get_history(self) -> Mapping[str, History]:
+        """What tenants used before, by tenant, as it was written last."""
+
+    def put_history(self, history: Mapping[str, History]) -> None:
+        """Write what tenants used before, in the place of all that was written."""
 
     def next_number(self, counter: str) -> int:
         """The next number of a durable counter, from 1."""

@@ -3,11 +3,13 @@
 import contextlib
 from dataclasses import replace
 from fractions import Fraction
+from typing import ClassVar
 
 import pytest
 from fairgate_scheduler.core.amounts import UNLIMITED
 from fairgate_scheduler.core.jobs import AttemptState, Fallback, JobState
 from fairgate_scheduler.core.lifecycle import Effect, EffectKind, EventKind
+from fairgate_scheduler.core.snapshot import History
 from fairgate_scheduler.ports import JobQuery, RequestRecord, StaleVersionError, StoredEvent
 from fairgate_scheduler.testing.records import (
     a_config_version,
@@ -250,6 +252,20 @@ class TestAttempts:
         with store.transaction() as transaction:
             assert transaction.live_attempts() == [attempts[2], attempts[0]]
 
+    def test_ended_attempts_are_those_that_have_ended_since_by_their_ends(self, store):
+        jobs = [a_job(number) for number in range(3)]
+        gone = {"state": AttemptState.GONE, "holds_quota": False}
+        late, early = (an_attempt(job, ended_at_ms=at, **gone) for job, at in zip(jobs, (30, 20), strict=False))
+        stopping = an_attempt(jobs[2], state=AttemptState.STOPPING, holds_quota=False)
+        with store.transaction() as transaction:
+            insert(transaction, *jobs)
+            for attempt in (late, stopping, early):
+                transaction.put_attempt(attempt)
+            assert transaction.ended_attempts(19) == [(jobs[1].tenant, early), (jobs[0].tenant, late)]
+        with store.transaction(read_only=True) as transaction:
+            assert transaction.ended_attempts(20) == [(jobs[0].tenant, late)]
+            assert transaction.ended_attempts(30) == []
+
     def test_an_attempt_of_an_unknown_job_is_refused(self, store):
         with store.transaction() as transaction, pytest.raises(StaleVersionError, match="no job"):
             transaction.put_attempt(an_attempt(a_job()))
@@ -423,6 +439,34 @@ class TestConfigs:
             config = transaction.get_config().config
         assert list(config.flavors) == list(version.config.flavors)
         assert list(config.tenants) == list(version.config.tenants)
+
+
+class TestHistory:
+    PAST: ClassVar = {"b": History(Fraction(1, 3), 2**40), "a": History(Fraction(0), 5)}
+
+    def test_what_was_written_last_is_all_that_there_is(self, store):
+        with store.transaction(read_only=True) as transaction:
+            assert transaction.get_history() == {}
+        with store.transaction() as transaction:
+            transaction.put_history(self.PAST)
+            assert transaction.get_history() == self.PAST
+        with store.transaction() as transaction:
+            assert list(transaction.get_history()) == ["a", "b"]
+            transaction.put_history({"b": History(Fraction(2), 7)})
+        with store.transaction() as transaction:
+            assert transaction.get_history() == {"b": History(Fraction(2), 7)}
+            transaction.put_history({})
+        with store.transaction(read_only=True) as transaction:
+            assert transaction.get_history() == {}
+
+    def test_what_was_rolled_back_was_never_there(self, store):
+        with store.transaction() as transaction:
+            transaction.put_history(self.PAST)
+        with contextlib.suppress(ZeroDivisionError), store.transaction() as transaction:
+            transaction.put_history({"c": History(Fraction(1), 1)})
+            raise ZeroDivisionError
+        with store.transaction(read_only=True) as transaction:
+            assert transaction.get_history() == self.PAST
 
 
 class TestCounters:

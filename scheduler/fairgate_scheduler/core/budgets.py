@@ -59,7 +59,7 @@ class Use(NamedTuple):
 
 
 class Spending:
-    """What ended attempts have used of each budget, kept up to date attempt by attempt.
+    """What ended attempts have used of each budget, kept up to date attempt by attempt. False: nobody has a budget.
 
     Only the period in which an attempt ends (and the time after, in which it used nothing) is ever asked for again, so
     a sum for each budget and period is all that is kept.
@@ -70,10 +70,8 @@ class Spending:
         self._budgets = {tenant.id: tenant.budget for tenant in config.tenants.values() if tenant.budget is not None}
         self._sums: dict[tuple[str, int], Fraction] = {}
 
-    @property
-    def longest_period_ms(self) -> int:
-        """The length of the longest period, 0 if there is no budget."""
-        return max((budget.period_ms for budget in self._budgets.values()), default=0)
+    def __bool__(self) -> bool:
+        return bool(self._budgets)
 
     def add(self, path: tuple[str, ...], use: Use) -> None:
         """Count what an attempt has used. ``path``: from its tenant up to the root."""

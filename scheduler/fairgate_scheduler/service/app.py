@@ -1,13 +1,13 @@
 """What every call works on: store, runner, clock, the world in memory, and the signal that something was committed."""
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from fairgate_scheduler.core.jobs import Job
+from fairgate_scheduler.core.jobs import Attempt, Job
 from fairgate_scheduler.core.lifecycle import Change
-from fairgate_scheduler.core.snapshot import Snapshot
+from fairgate_scheduler.core.snapshot import History, Snapshot
 from fairgate_scheduler.ports import (
     Clock,
     ConfigVersion,
@@ -18,6 +18,7 @@ from fairgate_scheduler.ports import (
     Transaction,
 )
 from fairgate_scheduler.service.errors import FairgateError
+from fairgate_scheduler.service.past import ended_attempts
 from fairgate_scheduler.service.reading import SubmitRequest
 from fairgate_scheduler.service.templates import Templates
 from fairgate_scheduler.service.together import Together
@@ -64,6 +65,8 @@ class Writing:
         self.world = world
         self.changes: list[Change] = []
         self.version: ConfigVersion | None = None
+        self.history: Mapping[str, History] | None = None
+        self.ended: Iterable[tuple[str, Attempt]] = ()
 
     def insert(self, change: Change, submission: Submission) -> None:
         """Write a new job with what was submitted. Raises StaleVersionError if the name is taken."""
@@ -80,6 +83,14 @@ class Writing:
         """Make this the configuration in force."""
         self.transaction.put_config(version)
         self.version = version
+
+    def settle(self, now_ms: int) -> None:
+        """Before the commit: what was used until now is written with a change of who holds quota, or of quota."""
+        if self.version is not None:
+            self.ended = ended_attempts(self.transaction, self.version.config, now_ms)
+        if self.world.past.has_history and (self.version or any(change.attempts for change in self.changes)):
+            self.history = self.world.history(now_ms)
+            self.transaction.put_history(self.history)
 
     def _put_rest(self, change: Change) -> None:
         for attempt in change.attempts:
@@ -126,7 +137,7 @@ class App:
                 with self.store.transaction() as transaction:
                     writing = Writing(transaction, world)
                     yield writing
-                    history = self._history(writing)
+                    writing.settle(self.clock.now_ms())
             except (FairgateError, StaleVersionError):
                 raise  # refused before the commit: the world in memory is still right
             except BaseException:
@@ -134,11 +145,12 @@ class App:
                 raise
             finally:
                 self._is_writing = False
-            world.past.keep_history(history)
+            if writing.history is not None:
+                world.past.keep_history(writing.history)
             for change in writing.changes:
                 world.apply(change)
             if writing.version:
-                world.apply_config(writing.version, self._ended(writing.version))
+                world.apply_config(writing.version, writing.ended)
         if writing.changes or writing.version:
             self.changes.notify()
 
@@ -151,7 +163,7 @@ class App:
     def snapshot(self) -> Snapshot:
         """The world as a cycle would see it now."""
         with self.world() as world:
-            return world.snapshot()
+            return world.snapshot(self.clock.now_ms())
 
     def config_version(self) -> ConfigVersion | None:
         """The configuration in force, ``None`` before the first one is applied."""
@@ -166,5 +178,5 @@ class App:
     def _current(self) -> World:
         if self._world is None:
             with self.store.transaction(read_only=True) as transaction:
-                self._world = World.load(transaction)
+                self._world = World.load(transaction, self.clock.now_ms())
         return self._world

@@ -73,10 +73,14 @@ class Scheduler:
             is_due = self._plan_due_ms is not None and self._plan_due_ms <= now_ms
             if world.mark == self._planned and not is_due:
                 return
-            snapshot, mark, due_ms = world.snapshot(), world.mark, world.next_due_ms(now_ms)
+            world.settle(now_ms)
+            snapshot, mark, due_ms = world.snapshot(now_ms), world.mark, world.next_due_ms(now_ms)
         plan = plan_cycle(snapshot, now_ms)
         if plan:
             apply_plan(self._app, snapshot, plan, now_ms)
+        if plan.choices:
+            with self._app.world() as world:
+                world.choose(plan.choices)
         self._planned, self._plan_due_ms = mark, due_ms
 
     def next_due_ms(self, now_ms: int) -> int | None:

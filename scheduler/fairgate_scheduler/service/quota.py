@@ -4,7 +4,6 @@ import hashlib
 from collections import Counter
 from dataclasses import dataclass
 
-from fairgate_scheduler.core.config_checks import check_config
 from fairgate_scheduler.core.jobs import Job
 from fairgate_scheduler.core.snapshot import Snapshot
 from fairgate_scheduler.core.tenancy import Config
@@ -15,7 +14,6 @@ from fairgate_scheduler.ports import ConfigVersion
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound, Violation
 from fairgate_scheduler.service.preview import Preview, preview
-from fairgate_scheduler.service.supported import unsupported
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ def apply_config(
     ``etag``: only if the version in force is still this one.
 
     Raises:
-        InvalidArgument: something in the document is wrong, or asks for what is not built yet; all of it, with lines.
+        InvalidArgument: something in the document is wrong; all of it, with lines.
         Aborted: the etag is stale.
         FailedPrecondition: a tenant with jobs that have not ended would be gone or have tenants below it.
     """
@@ -87,9 +85,9 @@ def parse(source: str, name: str = "config.yaml") -> Config:
     """The configuration of a document that lies in a file of this name.
 
     Raises:
-        DocumentError: with everything in it that is wrong, or is not built yet.
+        DocumentError: with everything in it that is wrong.
     """
-    return read_config(source, name, (check_config, unsupported))
+    return read_config(source, name)
 
 
 def _result(app: App, version: ConfigVersion, before: ConfigVersion | None) -> ApplyResult:

@@ -172,8 +172,6 @@ def _check_fields(request: SubmitRequest, config: Config) -> Iterator[Violation]
         yield Violation(
             "fallback_after", "it is not between 0 and ten years", "write a duration such as 10m, or leave it out"
         )
-    if spec.fallback not in (None, Fallback.ORDERED):
-        yield Violation("fallback", f"{spec.fallback} is not supported yet", "leave it out: ordered is the default")
     yield from _check_priority(request, config)
     if spec.workload is not None and spec.workload not in config.speeds:
         remedy = suggest(spec.workload, sorted(config.speeds)) + " (speeds of the configuration), or leave it out"

@@ -14,10 +14,10 @@ class Viewer:
     """Views of any number of jobs at one moment. Make it before a transaction is opened: it asks for the world."""
 
     def __init__(self, app: App) -> None:
-        with app.world() as world:
-            self._snapshot = world.snapshot()
-            self._blocked = world.blocked()
         self._now_ms = app.clock.now_ms()
+        with app.world() as world:
+            self._snapshot = world.snapshot(self._now_ms)
+            self._blocked = world.blocked()
 
     @cached_property
     def _waiting(self) -> Waiting:

@@ -1,7 +1,7 @@
 """The live part of the store in memory: what a cycle plans from, fed by every commit and never re-read whole."""
 
 import heapq
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import replace
 from itertools import count
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 from fairgate_scheduler.core.jobs import Attempt, Job, JobState
 from fairgate_scheduler.core.launching import AttemptKey, Books
 from fairgate_scheduler.core.lifecycle import Change, expires_at_ms, unready_at_ms
-from fairgate_scheduler.core.snapshot import Running, Snapshot
+from fairgate_scheduler.core.snapshot import Chosen, History, Running, Snapshot
 from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.ports import ConfigVersion, Transaction
 from fairgate_scheduler.service.alarms import Alarms
@@ -53,7 +53,7 @@ class World:
 
     @classmethod
     def load(cls, transaction: Transaction, now_ms: int = 0) -> "World":
-        """What the store says. ``now_ms``: budgets need only what was used in their periods of that instant, or after."""
+        """What the store says. ``now_ms``: of what has ended, only what counts in a budget from then on is read."""
         version = transaction.get_config()
         past = Past.load(transaction, version.config if version else Config(), now_ms)
         return cls(version, transaction.live_jobs(), transaction.live_attempts(), past)
@@ -94,7 +94,7 @@ class World:
             return self._snapshot
         return replace(
             self._snapshot,
-            history=self.past.history(self._running.values(), now_ms),
+            history=self.history(now_ms),
             spent=self.past.spent(now_ms),
             choices=dict(self.past.choices),
         )
@@ -102,7 +102,15 @@ class World:
     def settle(self, now_ms: int) -> None:
         """Reckon until now what was used, with what has run since."""
         if self.past.has_history:
-            self.past.keep_history(self.past.history(self._running.values(), now_ms))
+            self.past.keep_history(self.history(now_ms))
+
+    def history(self, now_ms: int) -> Mapping[str, History]:
+        """What tenants used before this instant."""
+        return self.past.history(self._running.values(), now_ms)
+
+    def choose(self, choices: Mapping[str, Chosen]) -> None:
+        """Remember what jobs that wait have chosen."""
+        self.past.choices |= {job: chosen for job, chosen in choices.items() if job in self._pending}
 
     def books(self) -> Books:
         """What is reserved and what is there. Copy them before you write into them."""

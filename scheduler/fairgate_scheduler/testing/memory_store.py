@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from fairgate_scheduler.adapters.turns import Turns
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
 from fairgate_scheduler.core.lifecycle import Effect, Event
+from fairgate_scheduler.core.snapshot import History
 from fairgate_scheduler.ports import (
     ConfigVersion,
     JobQuery,
@@ -37,6 +38,7 @@ class _Tables:
     effects: dict[int, Effect] = field(default_factory=dict)
     configs: list[ConfigVersion] = field(default_factory=list)
     counters: dict[str, int] = field(default_factory=dict)
+    history: dict[str, History] = field(default_factory=dict)
 
 
 class MemoryStore:
@@ -91,6 +93,10 @@ class MemoryTransaction:
     def get_submission(self, job: str) -> Submission | None:
         return self._reading().submissions.get(job)
 
+    def get_submissions(self, jobs: Iterable[str]) -> Mapping[str, Submission]:
+        found = self._reading().submissions
+        return {name: found[name] for name in dict.fromkeys(jobs) if name in found}
+
     def list_jobs(self, query: JobQuery) -> Sequence[Job]:
         found = (
             job
@@ -137,6 +143,16 @@ class MemoryTransaction:
 
     def live_attempts(self) -> Sequence[Attempt]:
         return sorted(self._reading().live_attempts.values(), key=lambda each: (each.admission, each.job, each.number))
+
+    def ended_attempts(self, since_ms: int) -> Sequence[tuple[str, Attempt]]:
+        tables = self._reading()
+        ends = [
+            (attempt.ended_at_ms, tables.jobs[job].tenant, attempt)
+            for job, attempts in tables.attempts.items()
+            for attempt in attempts
+            if attempt.ended_at_ms is not None and attempt.ended_at_ms > since_ms
+        ]
+        return [(tenant, attempt) for _, tenant, attempt in sorted(ends, key=lambda each: each[0])]
 
     def put_attempt(self, attempt: Attempt) -> None:
         tables = self._writing()
@@ -200,6 +216,16 @@ class MemoryTransaction:
 
     def put_config(self, version: ConfigVersion) -> None:
         self._append(self._writing().configs, version)
+
+    def get_history(self) -> Mapping[str, History]:
+        return dict(sorted(self._reading().history.items()))
+
+    def put_history(self, history: Mapping[str, History]) -> None:
+        mine = self._writing().history
+        for tenant in [tenant for tenant in mine if tenant not in history]:
+            self._remove(mine, tenant)
+        for tenant, each in history.items():
+            self._set(mine, tenant, each)
 
     def next_number(self, counter: str) -> int:
         self._writing()

@@ -74,6 +74,7 @@ QUESTIONS = {
     "count": lambda t: t.count_jobs(frozenset({"a", "b"}), frozenset({JobState.PENDING, JobState.RUNNING})),
     "attempts": lambda t: t.get_attempts("j"),
     "live attempts": lambda t: t.live_attempts(),
+    "ended attempts": lambda t: t.ended_attempts(10**15),
     "events": lambda t: t.list_events(5, 10),
     "events of a tenant": lambda t: t.list_events(5, 10, tenants=frozenset({"a"})),
     "events of a job": lambda t: t.list_events(5, 10, job="j"),

@@ -79,36 +79,6 @@ def test_everything_wrong_is_said_with_its_line(rig):
     assert found["config.tenants[0].id"].message.startswith("line 3: ")
 
 
-def test_what_is_not_built_yet_is_refused_by_name(rig):
-    with pytest.raises(InvalidArgument) as caught:
-        apply_config(rig.app, _source(rig, "priorities:", "policy: {backfill_after: 30m}\npriorities:"))
-    assert caught.value.field == "config.policy.backfill_after"
-
-
-def test_all_that_is_not_built_yet_is_told_at_once_with_its_line(rig):
-    source = """\
-version: 1
-flavors: {h100: {pric: 1}}
-tenants:
-  - {id: org}
-  - {id: a, parent: org, budget: {accelerator_hours: 1, period: 7d}}
-  - {id: b, parent: org, budget: {accelerator_hours: 2, period: 7d}}
-policy:
-  backfill_after: 30m
-  history_half_life: 7d
-"""
-    with pytest.raises(InvalidArgument) as caught:
-        apply_config(rig.app, source)
-    told = {each.field: each.message for each in caught.value.violations}
-    assert told == {
-        "config.flavors.h100.pric": "line 2: unknown key 'pric'",
-        "config.tenants[1].budget": "line 5: budget is not supported yet",
-        "config.tenants[2].budget": "line 6: budget is not supported yet",
-        "config.policy.backfill_after": "line 8: backfill_after is not supported yet",
-        "config.policy.history_half_life": "line 9: history_half_life is not supported yet",
-    }
-
-
 def test_a_preview_says_why_jobs_would_wait(rig):
     big = rig.submit("big", gpus=4).job.id
     rig.run_until(big, "RUNNING")

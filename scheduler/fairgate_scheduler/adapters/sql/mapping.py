@@ -14,6 +14,7 @@ from typing import Any, Generic, TypeVar, get_args, get_type_hints
 from fairgate_scheduler.adapters.sql.codec import codec_of, dumps
 from fairgate_scheduler.core.jobs import Attempt, Job
 from fairgate_scheduler.core.lifecycle import Effect, Event
+from fairgate_scheduler.core.snapshot import History
 from fairgate_scheduler.ports import ConfigVersion, RequestRecord, Submission
 
 T = TypeVar("T")
@@ -69,4 +70,5 @@ ATTEMPT = RowMapping(Attempt)
 EVENT = RowMapping(Event)
 REQUEST = RowMapping(RequestRecord)
 EFFECT = RowMapping(Effect)
+HISTORY = RowMapping(History)
 CONFIG = RowMapping(ConfigVersion)

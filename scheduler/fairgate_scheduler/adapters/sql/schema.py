@@ -84,7 +84,10 @@ class AttemptRow(Base, table=True):
     """``core.jobs.Attempt``, and with it the job's reservation."""
 
     __tablename__ = "attempt"
-    __table_args__ = (Index(None, "state", "admission"),)  # live attempts
+    __table_args__ = (
+        Index(None, "state", "admission"),  # live attempts
+        Index(None, "ended_at_ms"),  # what was used of budgets
+    )
 
     job: str = Field(primary_key=True, sa_column_args=[ForeignKey("job.id")])
     number: int = Field(primary_key=True, sa_type=Whole)
@@ -140,6 +143,16 @@ class EffectRow(Base, table=True):
     job: str = Field(sa_column_args=[ForeignKey("job.id")])
     attempt: int = Field(sa_type=Whole)
     reason: str
+
+
+class HistoryRow(Base, table=True):
+    """``core.snapshot.History`` of a tenant."""
+
+    __tablename__ = "history"
+
+    tenant: str = Field(primary_key=True)
+    value: str  # JSON
+    settled_at_ms: int = Field(sa_type=Whole)
 
 
 class ConfigRow(Base, table=True):

@@ -4,16 +4,18 @@ Writers take turns, so reading a counter or looking whether a name is taken and 
 New rows wait in memory and go to the database in batches: before the next read, and at the end.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from fairgate_scheduler.adapters.sql import schema
-from fairgate_scheduler.adapters.sql.mapping import ATTEMPT, CONFIG, EFFECT, EVENT, JOB, REQUEST, SUBMISSION
+from fairgate_scheduler.adapters.sql.mapping import ATTEMPT, CONFIG, EFFECT, EVENT, HISTORY, JOB, REQUEST, SUBMISSION
 from fairgate_scheduler.adapters.sql.pending import Pending
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
 from fairgate_scheduler.core.lifecycle import Effect, Event
+from fairgate_scheduler.core.snapshot import History
 from fairgate_scheduler.ports import (
     ConfigVersion,
     JobQuery,
@@ -32,6 +34,7 @@ _request = schema.table(schema.RequestRow)
 _effect = schema.table(schema.EffectRow)
 _config = schema.table(schema.ConfigRow)
 _counter = schema.table(schema.CounterRow)
+_history = schema.table(schema.HistoryRow)
 
 _INSERT_CONFIG = insert(_config)
 _INSERT_COUNTER = insert(_counter)
@@ -51,11 +54,23 @@ _VERSION = select(_job.c.version).where(_job.c.id == bindparam("job_"))
 _GET_SUBMISSION = select(*(_submission.c[name] for name in SUBMISSION.names)).where(
     _submission.c.job == bindparam("job_")
 )
+_SOME_SUBMISSIONS = select(_submission.c.job, *(_submission.c[name] for name in SUBMISSION.names)).where(
+    _submission.c.job.in_(bindparam("jobs_", expanding=True))
+)
 _ATTEMPTS = select(*(_attempt.c[name] for name in ATTEMPT.names))
 _GET_ATTEMPTS = _ATTEMPTS.where(_attempt.c.job == bindparam("job_")).order_by(_attempt.c.number)
 _LIVE_ATTEMPTS = _ATTEMPTS.where(
     _attempt.c.state.in_([state.value for state in AttemptState if state is not AttemptState.GONE])
 ).order_by(_attempt.c.admission, _attempt.c.job, _attempt.c.number)
+_ENDED_ATTEMPTS = (
+    select(_job.c.tenant, *(_attempt.c[name] for name in ATTEMPT.names))
+    .join_from(_attempt, _job)
+    .where(_attempt.c.ended_at_ms > bindparam("since_"))
+    .order_by(_attempt.c.ended_at_ms)
+)
+_HISTORY = select(_history.c.tenant, *(_history.c[name] for name in HISTORY.names)).order_by(_history.c.tenant)
+_REMOVE_HISTORY = delete(_history)
+_INSERT_HISTORY = insert(_history)
 _EVENTS_AFTER = (
     select(_event.c.sequence, _event.c.tenant, *(_event.c[name] for name in EVENT.names))
     .where(_event.c.sequence > bindparam("after_"))
@@ -119,9 +134,8 @@ class SqlTransaction:
     def get_jobs(self, jobs: Iterable[str]) -> Mapping[str, Job]:
         connection = self._reading(flush=False)
         names = list(dict.fromkeys(jobs))
-        unread = [name for name in names if name not in self._jobs]
-        for start in range(0, len(unread), _AT_ONCE):
-            for row in connection.execute(_SOME_JOBS, {"jobs_": unread[start : start + _AT_ONCE]}):
+        for some in _in_parts(name for name in names if name not in self._jobs):
+            for row in connection.execute(_SOME_JOBS, {"jobs_": some}):
                 self._keep(JOB.record(row))
         return {name: self._jobs[name] for name in names if name in self._jobs}
 
@@ -133,6 +147,14 @@ class SqlTransaction:
         connection = self._reading(flush=self._pending.has_submission(job))
         row = connection.execute(_GET_SUBMISSION, {"job_": job}).first()
         return None if row is None else SUBMISSION.record(row)
+
+    def get_submissions(self, jobs: Iterable[str]) -> Mapping[str, Submission]:
+        connection = self._reading()
+        return {
+            name: SUBMISSION.record(values)
+            for some in _in_parts(jobs)
+            for name, *values in connection.execute(_SOME_SUBMISSIONS, {"jobs_": some})
+        }
 
     def list_jobs(self, query: JobQuery) -> Sequence[Job]:
         statement = _JOBS.order_by(_job.c.sequence.desc(), _job.c.id.desc()).limit(max(query.limit, 0))
@@ -175,6 +197,10 @@ class SqlTransaction:
 
     def live_attempts(self) -> Sequence[Attempt]:
         return [ATTEMPT.record(row) for row in self._reading().execute(_LIVE_ATTEMPTS)]
+
+    def ended_attempts(self, since_ms: int) -> Sequence[tuple[str, Attempt]]:
+        rows = self._reading().execute(_ENDED_ATTEMPTS, {"since_": since_ms})
+        return [(tenant, ATTEMPT.record(values)) for tenant, *values in rows]
 
     def put_attempt(self, attempt: Attempt) -> None:
         self._writing()
@@ -252,6 +278,16 @@ class SqlTransaction:
         self._writing().execute(_INSERT_CONFIG, CONFIG.row(version))
         self._has_new_config = True
 
+    def get_history(self) -> Mapping[str, History]:
+        rows = self._reading(flush=False).execute(_HISTORY)
+        return {tenant: HISTORY.record(values) for tenant, *values in rows}
+
+    def put_history(self, history: Mapping[str, History]) -> None:
+        self._writing().execute(_REMOVE_HISTORY)
+        if history:
+            rows = [{"tenant": tenant, **HISTORY.row(each)} for tenant, each in history.items()]
+            self._connection.execute(_INSERT_HISTORY, rows)
+
     def next_number(self, counter: str) -> int:
         self._writing()
         return self._count(f"of callers: {counter}")
@@ -307,6 +343,12 @@ class SqlTransaction:
             return self._counters[counter]
         self._counters[counter] = last = self._connection.execute(_GET_COUNTER, {"name_": counter}).scalar() or 0
         return last
+
+
+def _in_parts(names: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(dict.fromkeys(names))
+    while some := list(islice(rest, _AT_ONCE)):
+        yield some
 
 
 def _texts(states: frozenset[JobState]) -> list[str]:
