@@ -84,6 +84,15 @@ class TestJobs:
             transaction.update_job(changed)
             assert transaction.get_jobs([jobs[0].id, jobs[1].id]) == {jobs[0].id: changed, jobs[1].id: jobs[1]}
 
+    def test_several_submissions_at_once(self, store):
+        jobs = [a_job(number) for number in range(1, 4)]
+        names = [jobs[2].id, "tenants/physics/jobs/none", jobs[0].id, jobs[2].id]
+        with store.transaction() as transaction:
+            for job in jobs:
+                transaction.insert_job(job, a_submission(submitted_by=job.id))
+            found = transaction.get_submissions(names)
+            assert {name: each.submitted_by for name, each in found.items()} == {name: name for name in set(names[::2])}
+
     def test_what_is_written_twice_counts_as_written_last(self, store):
         job = a_job(1)
         with store.transaction() as transaction:

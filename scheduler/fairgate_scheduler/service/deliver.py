@@ -1,16 +1,19 @@
-"""The outbox: every order to the runner is carried out at least once, in order for each attempt, then removed."""
+"""The outbox: every order to the runner is carried out at least once, in order for each attempt, then removed.
+
+All that one turn carried out is removed together; after a crash in between it is carried out again.
+"""
 
 import json
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from fairgate_scheduler.core.jobs import AttemptState
 from fairgate_scheduler.core.lifecycle import EffectKind
-from fairgate_scheduler.core.tenancy import Config
-from fairgate_scheduler.ports import Launch, StoredEffect, Transaction
+from fairgate_scheduler.ports import Launch, StoredEffect, Submission
 from fairgate_scheduler.service.app import App
-from fairgate_scheduler.service.world import AttemptKey
+from fairgate_scheduler.service.world import AttemptKey, World
 
 _logger = logging.getLogger(__name__)
 _BATCH: Final = 500
@@ -58,27 +61,33 @@ class Courier:
             each.stored.id: self._failures[each.stored.id] for each in orders if each.stored.id in self._failures
         }
         held_up: set[AttemptKey] = set()
+        done: list[int] = []
         for order in orders:
             effect = order.stored.effect
             key = (effect.job, effect.attempt)
             is_over = effect.kind is EffectKind.LAUNCH and order.launch is None
             if is_over or (key not in held_up and self._is_due(order, now_ms) and self._carry_out(order, now_ms)):
-                with self._app.write() as writing:
-                    writing.transaction.remove_effect(order.stored.id)
+                done.append(order.stored.id)
             else:
                 held_up.add(key)
+        if done:
+            with self._app.write() as writing:
+                for each in done:
+                    writing.transaction.remove_effect(each)
 
     def next_due_ms(self) -> int | None:
         """When the next failed delivery is tried again."""
         return min((failure.retry_at_ms for failure in self._failures.values()), default=None)
 
     def _orders(self) -> list[_Order]:
-        version = self._app.config_version()
         with self._app.read() as transaction:
             effects = transaction.list_effects(_BATCH + len(self._failures))
-            if not effects or version is None:
-                return []
-            return [_Order(each, _launch_of(transaction, each, version.config)) for each in effects]
+            launched = [each.effect.job for each in effects if each.effect.kind is EffectKind.LAUNCH]
+            submissions = transaction.get_submissions(launched)
+        if not effects:
+            return []
+        with self._app.world() as world:  # only now, so that it has all that the effects came of
+            return [_Order(each, _launch_of(world, each, submissions)) for each in effects]
 
     def _is_due(self, order: _Order, now_ms: int) -> bool:
         failure = self._failures.get(order.stored.id)
@@ -104,13 +113,12 @@ class Courier:
         return True
 
 
-def _launch_of(transaction: Transaction, stored: StoredEffect, config: Config) -> Launch | None:
+def _launch_of(world: World, stored: StoredEffect, submissions: Mapping[str, Submission]) -> Launch | None:
     effect = stored.effect
     if effect.kind is not EffectKind.LAUNCH:
         return None
-    job = transaction.get_job(effect.job)
-    submission = transaction.get_submission(effect.job)
-    attempt = next((each for each in transaction.get_attempts(effect.job) if each.number == effect.attempt), None)
-    if job is None or submission is None or attempt is None or attempt.state is not AttemptState.LAUNCHED:
+    job, attempt = world.jobs.get(effect.job), world.attempts.get((effect.job, effect.attempt))
+    if job is None or attempt is None or attempt.state is not AttemptState.LAUNCHED:
         return None
-    return Launch(job, attempt, json.loads(submission.manifest), submission.spec, config)
+    submission = submissions[job.id]
+    return Launch(job, attempt, json.loads(submission.manifest), submission.spec, world.config)
