@@ -128,7 +128,7 @@ class Transaction(Protocol):
         """Write a job whose stored version is ``job.version - 1``. Raises StaleVersionError otherwise."""
 
     def ended_attempts(self, since_ms: int) -> Sequence[tuple[str, Attempt]]:
-        """Every attempt that ended after this instant, with its tenant, by their ends; those of one instant in any order."""
+        """Every attempt that ended after this instant, with its tenant, by their ends; of one instant in any order."""
 
     def put_attempt(self, attempt: Attempt) -> None:
         """Add or replace an attempt, by job and number. Raises StaleVersionError if there is no such job."""

@@ -79,4 +79,4 @@ def memory(column: str, text: str) -> int:
     match = _MEMORY.fullmatch(text)
     if match is None:
         raise Malformed(column, f"{text!r} is not an amount of memory", "write for example 64G")
-    return ceil(Fraction(match[1]) * 1024 ** (1 + "KMGTP".index(match[2] or "M")))
+    return ceil(Fraction(match[1]) * Fraction(1024) ** (1 + "KMGTP".index(match[2] or "M")))

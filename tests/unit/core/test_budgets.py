@@ -48,7 +48,8 @@ class TestSpending:
         again = Spending(books.config).resume(books.at(20) | {"gone": Fraction(1)}, 20)
         again.add(("a", "org"), Use(20, 25, Fraction(2)))
         assert again.at(30) == {"a": 20}
-        assert again and not Spending(config_of(ROOT))
+        assert again
+        assert not Spending(config_of(ROOT))
 
     def test_the_next_period_matters_only_where_something_is_spent(self):
         config = world().config
