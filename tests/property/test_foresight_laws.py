@@ -27,23 +27,23 @@ def a_config(chance: random.Random) -> Config:
     flavors = {name: Flavor(name, chance.choice((Fraction(1), Fraction(3, 2)))) for name in FLAVORS}
     tenants = {}
     for name, parent in chance.choice(TREES).items():
-        nominal = (lambda: chance.randint(2, 6)) if parent is None else (lambda: chance.choice((0, 0, 1, 2)))
+        nominal = (lambda: chance.randint(3, 7)) if parent is None else (lambda: chance.choice((0, 0, 1, 2)))
         tenants[name] = Tenant(
             name,
             parent,
             Fraction(chance.choice((1, 1, 2, 0))),
             {(flavor, GPU): Quota(amount) for flavor in FLAVORS if (amount := nominal())},
-            Budget(Fraction(chance.randint(1, 40), 10), chance.choice((3, 10, 24)) * HOUR_MS)
-            if chance.random() < 0.4
+            Budget(Fraction(chance.randint(10, 150), 10), chance.choice((3, 10, 24)) * HOUR_MS)
+            if chance.random() < 0.15
             else None,
-            max_running_jobs=chance.choice((None, None, None, 3)),
+            max_running_jobs=4 if chance.random() < 0.1 else None,
         )
     policy = Policy(
         reclaim=chance.random() < 0.8,
         rebalance=chance.random() < 0.2,
         priority_preemption=chance.random() < 0.7,
         min_runtime_ms=chance.choice((0, 0, HOUR_MS // 4)),
-        backfill_after_ms=chance.choice((None, 0, HOUR_MS // 2, HOUR_MS)),
+        backfill_after_ms=chance.choice((None, 0, 1, 1, HOUR_MS // 4)),
         quota_cut=chance.choice(tuple(QuotaCut)),
         history_half_life_ms=chance.choice((None, HOUR_MS)),
     )
@@ -52,7 +52,7 @@ def a_config(chance: random.Random) -> Config:
 
 def an_option(chance: random.Random) -> Option:
     flavor = chance.choice(FLAVORS)
-    return Option(flavor, Fraction(chance.choice((1, 1, 2, Fraction(1, 2)))), (), {(flavor, GPU): chance.randint(1, 3)})
+    return Option(flavor, Fraction(chance.choice((1, 1, 2, Fraction(1, 2)))), (), {(flavor, GPU): chance.choice((1, 1, 2, 4, 5))})
 
 
 def a_world(seed: int, fallbacks: tuple[Fallback, ...] = tuple(Fallback)) -> World:
@@ -60,7 +60,7 @@ def a_world(seed: int, fallbacks: tuple[Fallback, ...] = tuple(Fallback)) -> Wor
     chance = random.Random(seed)
     world = World(a_config(chance))
     leaves = [name for name in world.config.tenants if world.config.is_leaf(name)]
-    for number in range(chance.randint(4, 12)):
+    for number in range(chance.randint(6, 14)):
         world.submit(
             f"j{number}",
             chance.choice(leaves),
