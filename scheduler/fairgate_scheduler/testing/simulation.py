@@ -173,6 +173,14 @@ class Simulation:
             assert world.jobs == stored.jobs, "the jobs in memory are not those in the store"
             assert world.attempts == stored.attempts, "the attempts in memory are not those in the store"
             assert world.version == stored.version, "the configuration in memory is not that in the store"
+            mine, theirs = world.snapshot(), stored.snapshot()
+            assert mine.running == theirs.running, "what runs in memory, or its order, is not that in the store"
+            assert {job.id: job for job in mine.pending} == {job.id: job for job in theirs.pending}, (
+                "what waits differs"
+            )
+            assert world.launchable() == stored.launchable(), "the books in memory are not those of the store"
+            now_ms = self.clock.now_ms()
+            assert world.next_due_ms(now_ms) == stored.next_due_ms(now_ms), "what is due next differs"
         self.points.is_on, self.disk.faults = was_on, faults
 
     def _script(self, launch: Launch) -> Script:
