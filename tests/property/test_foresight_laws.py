@@ -52,7 +52,9 @@ def a_config(chance: random.Random) -> Config:
 
 def an_option(chance: random.Random) -> Option:
     flavor = chance.choice(FLAVORS)
-    return Option(flavor, Fraction(chance.choice((1, 1, 2, Fraction(1, 2)))), (), {(flavor, GPU): chance.choice((1, 1, 2, 4, 5))})
+    return Option(
+        flavor, Fraction(chance.choice((1, 1, 2, Fraction(1, 2)))), (), {(flavor, GPU): chance.choice((1, 1, 2, 4, 5))}
+    )
 
 
 def a_world(seed: int, fallbacks: tuple[Fallback, ...] = tuple(Fallback)) -> World:
