@@ -24,7 +24,7 @@ MESSAGES: Final[Mapping[HoldReason, str]] = {
     HoldReason.NO_MATCHING_FLAVOR: "none of its options runs on a flavor that exists and that its tenant may use",
     HoldReason.EXCEEDS_MAX_QUOTA: "no option fits today's quotas and capacity, even if nothing else ran",
     HoldReason.TENANT_LIMIT: "the tenant runs as many jobs as its max_running_jobs allows",
-    HoldReason.BACKOFF: "every option is skipped for a while, because it did not get ready in time",
+    HoldReason.BACKOFF: "every option is skipped for a while, because an attempt did not get ready in time or vanished",
     HoldReason.WAITING_FOR_PREFERRED: "another option could start now, but it waits for one that it prefers",
     HoldReason.BUDGET_EXHAUSTED: "its time limit does not fit what is left of a budget",
     HoldReason.WAITING_FOR_QUOTA: "there is not enough free for it now",

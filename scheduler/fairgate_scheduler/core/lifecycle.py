@@ -16,6 +16,9 @@ from fairgate_scheduler.core.tenancy import Policy
 MAX_LOSSES: Final = 5
 """An attempt that vanishes is tried again; a job whose attempts vanish this often has failed."""
 
+LOSS_PAUSE_MS: Final = 1_000
+"""How long a job rests after its first attempt that vanished; twice as long after each further one."""
+
 NOT_READY: Final = "it did not get ready in time"
 """Why an attempt is evicted whose pods did not start within ``ready_timeout``."""
 
@@ -293,7 +296,14 @@ def _current_gone(job: Job, gone: Attempt, others: Sequence[Attempt], seen: Obse
         return _final(job, JobState.FAILED, message, seen, (gone,))
     lost = replace(gone, reason=Phase.LOST.value)
     event = Event(job.id, EventKind.REQUEUED, seen.at_ms, f"attempt lost: {seen.message}", gone.number)
-    return Change(replace(_to(job, JobState.PENDING), pending_since_ms=seen.at_ms), (lost,), (event,))
+    rested = replace(_to(job, JobState.PENDING), pending_since_ms=seen.at_ms, backoff=_rest(job, losses, seen.at_ms))
+    return Change(rested, (lost,), (event,))
+
+
+def _rest(job: Job, losses: int, now_ms: int) -> Mapping[int, int]:
+    """No option is tried at once: what ended an attempt without a word would most likely end the next one too."""
+    until_ms = now_ms + (LOSS_PAUSE_MS << (losses - 1))
+    return {index: max(until_ms, job.backoff.get(index, 0)) for index in range(len(job.options))}
 
 
 def _final(job: Job, state: JobState, message: str, seen: Observation, attempts: tuple[Attempt, ...]) -> Change:

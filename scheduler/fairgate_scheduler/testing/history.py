@@ -188,7 +188,7 @@ def _equals_start_in_order(history: History) -> Iterator[str]:
 
     But a plan that takes an option from the older one may give another option to the younger, and an older one that was
     evicted waits for its first option again while the younger may take a later one already; options rest that did not
-    get ready in time.
+    get ready in time, and all of a job do after an attempt that vanished.
     """
     waiting: dict[str, tuple[Job, int]] = {}
     updated = {stored.event.job for stored in history.events if stored.event.kind is EventKind.UPDATED}

@@ -144,6 +144,19 @@ def test_a_lost_attempt_is_tried_again_until_it_is_lost_too_often():
     assert job.message.startswith(f"{MAX_LOSSES} attempts vanished")
 
 
+def test_a_job_rests_longer_after_each_lost_attempt():
+    two = (PENDING.options[0], PENDING.options[0])
+    job, lost = replace(PENDING, options=two, backoff={1: 10_500}), list[Attempt]()
+    rests = []
+    for _ in range(MAX_LOSSES - 1):
+        job, attempt = running(job)
+        change = lifecycle.observe(job, [*lost, attempt], gone(attempt, Phase.LOST, at_ms=9_000))
+        job = change.job
+        lost.append(change.attempts[0])
+        rests.append(job.backoff)
+    assert rests == [{0: 10_000, 1: 10_500}, {0: 11_000, 1: 11_000}, {0: 13_000, 1: 13_000}, {0: 17_000, 1: 17_000}]
+
+
 def test_cancel_of_a_waiting_job_is_final_at_once():
     change = lifecycle.cancel(PENDING, [], 4_000)
     assert (change.job.state, change.job.finished_at_ms, change.job.message) == (JobState.CANCELLED, 4_000, "cancelled")

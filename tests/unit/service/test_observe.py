@@ -4,6 +4,8 @@ import logging
 from dataclasses import replace
 
 import pytest
+from fairgate_scheduler.core.jobs import JobState
+from fairgate_scheduler.core.snapshot import HoldReason
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.cancel import cancel
 from fairgate_scheduler.service.cycle import Scheduler
@@ -63,6 +65,20 @@ def test_a_lost_attempt_is_tried_again(rig, end):
     view = rig.run_until(name, "SUCCEEDED")
     assert [each.reason for each in view.attempts] == ["LOST", "SUCCEEDED"]
     assert rig.events(name).count("REQUEUED") == 1
+
+
+def test_a_job_whose_attempt_was_lost_waits_before_the_next_one(rig):
+    name = rig.submit().job.id
+    rig.run_until(name, "RUNNING")
+    rig.runner.kill(name, 1)
+    rig.turn()
+    view = get_job(rig.app, name)
+    assert (view.job.state, view.hold, view.job.attempts) == (JobState.PENDING, HoldReason.BACKOFF, 1)
+    lost_ms = view.job.pending_since_ms
+    with rig.app.world() as world:
+        assert world.next_due_ms(rig.clock.now_ms()) == lost_ms + 1_000
+    rig.run_until(name, "ADMITTED", step_ms=100)
+    assert rig.clock.now_ms() == lost_ms + 1_000
 
 
 def test_an_attempt_without_a_trace_is_lost_only_after_a_while(rig):
