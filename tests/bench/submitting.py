@@ -1,15 +1,24 @@
 """How fast jobs are taken, each durable before it is answered; and how soon a killed server decides again."""
 
 import time
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import traffic
 from endtoend import percentile
 from fairgate_scheduler.adapters.sql import SqlStore
 from fairgate_scheduler.core.jobs import JobState
+from fairgate_scheduler.entrypoints.loop import SystemClock
+from fairgate_scheduler.service.app import App
+from fairgate_scheduler.service.errors import FairgateError
+from fairgate_scheduler.service.quota import apply_config
+from fairgate_scheduler.service.submit import JobSpec, SubmitRequest, submit_many
+from fairgate_scheduler.testing.timer_runner import TimerRunner
 from served import Served
-from shapes import BASELINE, Arrival, JobClass, Shape
+from shapes import BASELINE, Arrival, JobClass, Shape, manifest
+
+_BATCH: Final = 1_000
 
 _KIND = JobClass("waits", 20, 600_000, 50, 1, 1)
 """Runs for long and takes all that its tenant owns: what comes after it waits, and nothing ends meanwhile."""
@@ -42,10 +51,9 @@ def recover(jobs: int, folder: Path) -> dict[str, Any]:
     """So many pending jobs, SIGKILL, start again: how long until it answers, and until it has decided something."""
     shape = _shape(jobs)
     served = Served(folder)
-    served.start(shape.config())
+    filled_s = _fill(served, shape)
+    served.start()
     try:
-        address, token = served.settings.address, str(served.settings.token_file)
-        traffic.finish(traffic.start(traffic.Traffic(address, token, shape, is_paced=False)))
         served.kill()
         store = SqlStore.open(str(served.settings.database))
         began_s = time.monotonic()
@@ -58,11 +66,31 @@ def recover(jobs: int, folder: Path) -> dict[str, Any]:
         served.stop()
     return {
         "pending": jobs,
+        "filled_s": round(filled_s, 1),
         "answers_s": round(answers_s, 2),
         "first_decision_s": round(decides_s, 2),
         "server_cpu_s": round(used_s, 1),
         "server_memory_mb": round(memory_mb),
     }
+
+
+def _fill(served: Served, shape: Shape) -> float:
+    """Submit all of it in this process, without a scheduler; returns how long that took."""
+    served.settings.state_dir.mkdir()
+    store, runner = SqlStore.open(str(served.settings.database)), TimerRunner()
+    app = App(store, runner, SystemClock())
+    apply_config(app, shape.config())
+    began_s = time.monotonic()
+    requests = (
+        SubmitRequest(each.tenant, None, manifest(each.kind), JobSpec(each.kind.priority, time_limit_ms=3_600_000))
+        for each in shape.arrivals()
+    )
+    while some := list(islice(requests, _BATCH)):
+        assert not [each for each in submit_many(app, some) if isinstance(each, FairgateError)]
+    took_s = time.monotonic() - began_s
+    runner.close()
+    store.close()
+    return took_s
 
 
 def _first_decision(served: Served, store: SqlStore, tenant: str) -> float:
