@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from fairgate_scheduler.core.budgets import Spending, Use, next_periods_ms, used_by
-from fairgate_scheduler.core.contenders import Contender, Field
+from fairgate_scheduler.core.contenders import Choice, Contender, Field
 from fairgate_scheduler.core.history import settle
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
 from fairgate_scheduler.core.ledger import charge_of, held_by
@@ -28,6 +28,8 @@ class Start(NamedTuple):
 
     at_ms: int
     option: int
+    evicts: tuple[str, ...] = ()
+    """The running jobs that give way to it then, by id."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +52,10 @@ Sight = Callable[[Field], Foresight]
 
 
 class Future:
-    """Virtual time over the core. ``sight`` ``None``: the plans in it know of no claims."""
+    """Virtual time over the core. ``sight`` ``None``: the plans in it know of no claims.
+
+    ``starts``: the first start of each job that has started in it, by id.
+    """
 
     def __init__(self, now: Field, scene: Scene, sight: Sight | None = None) -> None:
         self._config = now.config
@@ -67,22 +72,31 @@ class Future:
         self._ends: list[tuple[int, str, int]] = []
         self._admissions = max((each.attempt.admission for each in scene.running), default=0)
         self._is_calm = False
+        self.starts: dict[str, Start] = {}
         for each in scene.running:
             self._enter(_ready(each, now.now_ms))
 
     def start_of(self, name: str) -> Start | None:
         """When a pending job starts; ``None``: not by anything that is known."""
+        for _ in self.run():
+            if name in self.starts:
+                return self.starts[name]
+        return None
+
+    def run(self) -> Iterator[int]:
+        """Go forward from instant to instant, to be called once; each is given when it is known who starts at it.
+
+        It ends when nothing is known to change any more, or after ``MAX_INSTANTS``.
+        """
         self._plan()
         for _ in range(MAX_INSTANTS):
-            if name not in self._pending:
-                return Start(self._field.now_ms, held_by(self._running[name]).option)
+            yield self._field.now_ms
             instant_ms = min(self._instants(), default=None)
             if instant_ms is None:
-                return None
+                return
             self._pass(instant_ms)
             if not self._is_calm or self._somebody_fits():
                 self._plan()
-        return None
 
     def _pass(self, instant_ms: int) -> None:
         """Let time pass: the history is settled, and what ends by then ends."""
@@ -103,19 +117,23 @@ class Future:
         rounds = Rounds(self._field, tuple(running), list(running), pending, self._sight and self._sight(self._field))
         rounds.repeat()
         kept = {each.job.id for each in rounds.running if each.running is not None}
+        evicts: dict[str, list[str]] = {}
         for name in [name for name in self._running if name not in kept]:
+            for newcomer in rounds.reasons[name].for_jobs:
+                evicts.setdefault(newcomer, []).append(name)
             evicted = self._running[name]
             self._leave(evicted, now_ms)
             self._pending[name] = waiting(evicted.job, now_ms)
         for each in rounds.running:
             if each.running is None:
-                self._admit(each)
+                self._admit(each, tuple(evicts.get(each.job.id, ())))
         self._is_calm = self._nobody_gives_way()
 
-    def _admit(self, contender: Contender) -> None:
-        job = self._pending.pop(contender.job.id)
+    def _admit(self, contender: Contender, evicts: tuple[str, ...]) -> None:
+        job, option = self._pending.pop(contender.job.id), held_by(contender).option
         self._admissions += 1
-        self._enter(started(job, held_by(contender).option, self._admissions, self._field.now_ms))
+        self.starts.setdefault(job.id, Start(self._field.now_ms, option, evicts))
+        self._enter(started(job, option, self._admissions, self._field.now_ms))
 
     def _enter(self, running: Running) -> None:
         contender = self._field.running(running)
@@ -130,14 +148,8 @@ class Future:
         self._spending.add(self._config.paths[job.tenant], used_by(self._config, _attempt_of(contender), at_ms))
 
     def _end_ms(self, running: Running) -> int:
-        """When a job ends; one that should have ended, or is stopping, very soon."""
-        job, attempt, now_ms = running.job, running.attempt, self._field.now_ms
-        if running.leaving:
-            return now_ms + 1
-        assert attempt.ready_at_ms is not None, attempt
-        work_ms = min(self._run_ms.get(job.id, job.time_limit_ms), job.time_limit_ms) - job.done_ms
-        left = work_ms / job.options[attempt.option].speed
-        return max(attempt.ready_at_ms - (-left.numerator // left.denominator), now_ms + 1)
+        expected_ms = self._run_ms.get(running.job.id)
+        return _end_of(running, self._field.now_ms, expected_ms)
 
     def _instants(self) -> Iterator[int]:
         """The later instants at which something may change."""
@@ -215,3 +227,27 @@ def waiting(job: Job, since_ms: int) -> Job:
     if job.state is JobState.PENDING and job.pending_since_ms == since_ms:
         return job
     return replace(job, state=JobState.PENDING, pending_since_ms=since_ms)
+
+
+def end_ms(field: Field, contender: Contender, choice: Choice) -> int:
+    """When a job ends that runs, or starts now, by its time limit."""
+    if contender.running is None:
+        left = _left_ms(contender.job, choice.option, contender.job.time_limit_ms)
+        return max(field.now_ms + left, field.now_ms + 1)
+    return _end_of(_ready(contender.running, field.now_ms), field.now_ms)
+
+
+def _end_of(running: Running, now_ms: int, expected_ms: int | None = None) -> int:
+    """When a job ends; one that should have ended, or is stopping, very soon."""
+    job, attempt = running.job, running.attempt
+    if running.leaving:
+        return now_ms + 1
+    assert attempt.ready_at_ms is not None, attempt
+    run_ms = job.time_limit_ms if expected_ms is None else min(expected_ms, job.time_limit_ms)
+    return max(attempt.ready_at_ms + _left_ms(job, attempt.option, run_ms), now_ms + 1)
+
+
+def _left_ms(job: Job, option: int, run_ms: int) -> int:
+    """How long the work takes there that is left of ``run_ms`` at speed 1, rounded up."""
+    left = (run_ms - job.done_ms) / job.options[option].speed
+    return -(-left.numerator // left.denominator)
