@@ -1,10 +1,10 @@
 """Steps 3 and 4 of the refill: running jobs beyond nominal quota are kept, and new ones come, in fair order."""
 
-from typing import NamedTuple
-
-from fairgate_scheduler.core.contenders import Choice, Contender
-from fairgate_scheduler.core.ledger import Cause, Key, Ledger, Line, Step, charge_of, held_by
+from fairgate_scheduler.core.contenders import Contender, charge_of, held_by
+from fairgate_scheduler.core.ledger import Cause, Ledger, Step, Way
+from fairgate_scheduler.core.lines import Key, Line
 from fairgate_scheduler.core.turns import Turns
+from fairgate_scheduler.core.watch import Why
 
 
 class Keeping:
@@ -15,32 +15,34 @@ class Keeping:
 
     def run(self) -> list[Contender]:
         """Place the rest of the running jobs, as far as there is room. Returns those that were placed here."""
-        rest = [
-            each
-            for each in self._ledger.running
-            if each not in self._ledger.counted and each not in self._ledger.displaced
-        ]
+        rest = self._ledger.uncounted()
         if self._all_fit(rest):
             for each in rest:
                 self._ledger.place(each, held_by(each))
             return rest
         lines: dict[int, Line] = {}
         for each in rest:
-            lines.setdefault(each.leaf, Line()).push((-each.priority, each.admission), each)
+            lines.setdefault(each.leaf, Line(key=_by_admission)).push(each)
         Turns(self._ledger, lines, self).run()
         return [each for each in rest if each in self._ledger.placed]
 
-    def look(self, contender: Contender) -> Choice | None:
+    def look(self, contender: Contender, why: Why) -> Way | None:
         """What the job holds, if it can stay."""
-        return held_by(contender) if self._ledger.can_stay(contender) else None
+        held = held_by(contender)
+        return Way(held, needs=((self._ledger.target, held.charge),)) if self._ledger.can_stay(contender) else None
 
-    def place(self, contender: Contender, way: Choice) -> None:
+    def place(self, contender: Contender, way: Way) -> None:
         """Keep the job."""
-        self._ledger.place(contender, way)
+        self._ledger.place(contender, way.choice)
 
     def _all_fit(self, rest: list[Contender]) -> bool:
-        """Whether all of them fit together, so that their order does not matter."""
+        """Whether all of them fit together, so that their order does not matter.
+
+        If nothing was above a bound before, only the new jobs can have brought something above it.
+        """
         ledger, added, fits = self._ledger, list[Contender](), True
+        if ledger.is_calm:
+            return not any(True for each in ledger.fresh for _ in ledger.present.over(ledger.placed[each].charge))
         for each in rest:
             if each in ledger.placed:
                 continue
@@ -52,13 +54,6 @@ class Keeping:
         for each in added:
             ledger.target.remove(charge_of(each))
         return fits
-
-
-class Room(NamedTuple):
-    """How a job is placed in step 4: its option, and who of its own leaf gives way."""
-
-    choice: Choice
-    displaced: tuple[Contender, ...] = ()
 
 
 class NewBorrowers:
@@ -78,26 +73,30 @@ class NewBorrowers:
                 self._ledger.wait(each)
         Turns(self._ledger, self._ledger.waiting, self).run()
 
-    def look(self, contender: Contender) -> Room | None:
+    def look(self, contender: Contender, why: Why) -> Way | None:
         """The first option that fits, else the first for which there is room when lower priorities go."""
-        ledger = self._ledger
-        if contender.held is not None:
-            return Room(contender.held) if ledger.target.fits(contender.held.charge) else None
+        ledger, target = self._ledger, self._ledger.target
+        held = contender.held
+        if held is not None:
+            return Way(held, needs=((target, held.charge),)) if why.fits(target, held.charge) else None
         if not ledger.limits.allows(contender.leaf):
+            why.is_unsure = True
             return None
         choices = [each for each in contender.choices if ledger.may_start(contender, each)]
         for choice in choices:
-            if ledger.target.fits(choice.charge) and ledger.may_pass(contender, choice):
-                return Room(choice)
+            if why.fits(target, choice.charge) and ledger.may_pass(contender, choice):
+                return Way(choice, needs=((target, choice.charge),))
         if not ledger.field.policy.priority_preemption:
             return None
-        for choice in choices:
-            room = ledger.make_room(ledger.target, contender, choice.charge, self._late.get(contender.leaf, ()))
+        late = self._late.get(contender.leaf, ())
+        why.displaces, why.is_unsure = True, bool(late)
+        for choice in choices if late else ():
+            room = ledger.make_room(target, contender, choice.charge, late)
             if room and ledger.may_pass(contender, choice, gone=room):
-                return Room(choice, room)
+                return Way(choice, displaced=room)
         return None
 
-    def place(self, contender: Contender, way: Room) -> None:
+    def place(self, contender: Contender, way: Way) -> None:
         """Place the job; who gives way goes back to the line."""
         late = self._late.setdefault(contender.leaf, {})
         for each in way.displaced:
@@ -125,41 +124,44 @@ class Rebalancing:
 
     def run(self) -> None:
         """Place all that can be placed."""
-        lines: dict[int, Line] = {}
-        for each in self._ledger.running:
-            if each not in self._ledger.counted and each not in self._ledger.displaced:
-                lines.setdefault(each.leaf, Line()).push(self._key(each), each)
-        for line in self._ledger.waiting.values():
-            for each in line.drain():
-                lines.setdefault(each.leaf, Line()).push(self._key(each), each)
+        lines = self._ledger.waiting
+        for line in lines.values():
+            line.reorder(self._key)
+        for each in self._ledger.uncounted():
+            lines.setdefault(each.leaf, Line(key=self._key)).push(each)
         Turns(self._ledger, lines, self).run()
 
-    def look(self, contender: Contender) -> tuple[Choice, bool] | None:
-        """What a running job holds, if it can stay; of a pending one the first option that fits."""
-        ledger = self._ledger
-        if contender.held is not None:
-            return (contender.held, False) if ledger.can_stay(contender) else None
+    def look(self, contender: Contender, why: Why) -> Way | None:
+        """What a running job holds, if it can stay; of a pending one the first option that fits.
+
+        Nothing is taken out in this step, so nobody asks why.
+        """
+        ledger, target = self._ledger, self._ledger.target
+        held = contender.held
+        if held is not None:
+            return Way(held, needs=((target, held.charge),)) if ledger.can_stay(contender) else None
         if not ledger.limits.allows(contender.leaf):
             return None
         possible = [
             choice
             for choice in contender.choices
-            if ledger.may_start(contender, choice)
-            and ledger.target.fits(choice.charge)
-            and ledger.may_pass(contender, choice)
+            if ledger.may_start(contender, choice) and target.fits(choice.charge) and ledger.may_pass(contender, choice)
         ]
         for choice in possible:
             if ledger.present.fits(choice.charge):
-                return choice, False
-        return (possible[0], True) if possible else None
+                return Way(choice, needs=((ledger.present, choice.charge),))
+        return Way(possible[0], is_forced=True, needs=((target, possible[0].charge),)) if possible else None
 
-    def place(self, contender: Contender, way: tuple[Choice, bool]) -> None:
+    def place(self, contender: Contender, way: Way) -> None:
         """Place the job."""
-        choice, is_forced = way
-        self._ledger.place(contender, choice, Cause(Step.BORROWING, contender.leaf, is_forced))
+        self._ledger.place(contender, way.choice, Cause(Step.BORROWING, contender.leaf, way.is_forced))
 
     def _key(self, contender: Contender) -> Key:
         running, rank = contender.held is not None, contender.rank
         if running:
             return (rank[0], 0, contender.admission) if self._by_priority else (0, contender.admission)
         return (rank[0], 1, *rank[1:]) if self._by_priority else (1, *rank)
+
+
+def _by_admission(contender: Contender) -> Key:
+    return -contender.priority, contender.admission

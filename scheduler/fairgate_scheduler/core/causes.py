@@ -1,10 +1,10 @@
 """Why a running job gives way, told in a sentence, and for whom."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from fairgate_scheduler.core.contenders import Contender, Field
-from fairgate_scheduler.core.ledger import Cause, Step, charge_of
+from fairgate_scheduler.core.contenders import Contender, Field, charge_of
+from fairgate_scheduler.core.ledger import Cause, Step
 from fairgate_scheduler.core.refill import Target
 from fairgate_scheduler.core.usage import Charge
 
@@ -22,42 +22,62 @@ class _Newcomer(NamedTuple):
     cause: Cause
 
 
+class _Rivals:
+    """The newcomers that use one of some rows, in the order of placing. ``entitled``: by whose nominal they are in."""
+
+    def __init__(self, newcomers: Iterable[_Newcomer]) -> None:
+        self.all = tuple(newcomers)
+        self.of_leaf: dict[int, list[_Newcomer]] = {}
+        self.entitled: dict[int, list[_Newcomer]] = {}
+        for each in self.all:
+            self.of_leaf.setdefault(each.contender.leaf, []).append(each)
+            if each.cause.step is Step.NOMINAL:
+                self.entitled.setdefault(each.cause.node, []).append(each)
+
+
 def reasons_of_evictions(field: Field, evicted: Sequence[Contender], target: Target) -> dict[str, Reason]:
     """Why each of these jobs, which one refill leaves out, is left out."""
+    if not evicted:
+        return {}
     newcomers = [_Newcomer(each, target.placed[each].charge, cause) for each, cause in target.causes.items()]
-    forced = [each for each in newcomers if each.cause.is_forced]
-    return {each.job.id: _reason(field, each, forced or newcomers) for each in evicted}
+    newcomers = [each for each in newcomers if each.cause.is_forced] or newcomers
+    rivals: dict[frozenset[int], _Rivals] = {}
+    known: dict[tuple[int, int, Charge], Reason] = {}
+    out: dict[str, Reason] = {}
+    for each in evicted:
+        rows, key = _rows(charge_of(each)), (each.leaf, each.priority, charge_of(each))
+        if rows not in rivals:
+            rivals[rows] = _Rivals(other for other in newcomers if not rows.isdisjoint(_rows(other.charge)))
+        if key not in known:
+            known[key] = _reason(field, each, rivals[rows])
+        out[each.job.id] = known[key]
+    return out
 
 
-def _reason(field: Field, victim: Contender, newcomers: Sequence[_Newcomer]) -> Reason:
-    rivals = [each for each in newcomers if _compete(charge_of(victim), each.charge)]
-    own = [each for each in rivals if each.contender.leaf == victim.leaf and each.contender.priority > victim.priority]
-    entitled = [
-        each
-        for each in rivals
-        if each.cause.step is Step.NOMINAL and each.cause.node not in field.tree.paths[victim.leaf]
-    ]
-    if own and (not entitled or field.tree.paths[victim.leaf][0] == own[0].cause.node):
+def _reason(field: Field, victim: Contender, rivals: _Rivals) -> Reason:
+    path = field.tree.paths[victim.leaf]
+    own = [each for each in rivals.of_leaf.get(victim.leaf, ()) if each.contender.priority > victim.priority]
+    node = next((node for node in rivals.entitled if node not in path), None)
+    if own and (node is None or victim.leaf == own[0].cause.node):
         return Reason("preempted: a job of higher priority of the same tenant takes its place", _ids(own))
-    if entitled:
-        tenant = field.tree.ids[entitled[0].cause.node]
-        mine = [each for each in entitled if each.cause.node == entitled[0].cause.node]
+    if node is not None:
+        mine = rivals.entitled[node]
         return Reason(
-            f"preempted: tenant {tenant} takes back its nominal quota of {_flavors(field, victim, mine)}", _ids(mine)
+            f"preempted: tenant {field.tree.ids[node]} takes back its nominal quota of {_flavors(field, victim, mine)}",
+            _ids(mine),
         )
-    inside = [each for each in rivals if each.cause.step is Step.NOMINAL]
-    if inside:
-        tenant = field.tree.ids[inside[0].cause.node]
+    if rivals.entitled:
+        tenant = field.tree.ids[next(iter(rivals.entitled))]
+        inside = [each for each in rivals.all if each.cause.step is Step.NOMINAL]
         return Reason(f"preempted: the nominal quota of tenant {tenant} goes to other jobs of it first", _ids(inside))
-    if rivals and field.policy.rebalance:
-        return Reason("preempted: rebalanced in favour of tenants with a smaller share", _ids(rivals))
+    if rivals.all and field.policy.rebalance:
+        return Reason("preempted: rebalanced in favour of tenants with a smaller share", _ids(rivals.all))
     return Reason("preempted: quota was lowered", ())
 
 
-def _compete(victim: Charge, other: Charge) -> bool:
-    """Whether both use one row of which there is not enough for everybody."""
-    rows = {row for row, _ in (*victim.quota, *victim.physical)}
-    return any(row in rows for row, _ in (*other.quota, *other.physical))
+def _rows(charge: Charge) -> frozenset[int]:
+    """All rows that it counts on; two jobs compete if they have one in common."""
+    return frozenset(row for row, _ in (*charge.quota, *charge.physical))
 
 
 def _flavors(field: Field, victim: Contender, newcomers: Sequence[_Newcomer]) -> str:

@@ -81,8 +81,13 @@ class Field:
         self.past = snapshot.history
         self.spent = snapshot.spent
         self.history = in_points(self.tree, snapshot.history)
-        self._has_budgets = any(tenant.budget is not None for tenant in self.config.tenants.values())
+        self.has_budgets = any(tenant.budget is not None for tenant in self.config.tenants.values())
         self._allowed = {leaf: self._allowed_by_path(leaf) for leaf in self.tree.leaves}
+
+    @property
+    def has_kinds(self) -> bool:
+        """Whether time limits do not count, so that pending jobs are equal if they ask for the same."""
+        return not self.has_budgets and self.policy.backfill_after_ms is None
 
     def running(self, running: Running) -> Contender:
         """A job that runs, on what its attempt has reserved."""
@@ -131,7 +136,7 @@ class Field:
 
     def use_of(self, contender: Contender) -> Use | None:
         """What a running job has used until now, where somebody has a budget."""
-        if contender.running is None or not self._has_budgets:
+        if contender.running is None or not self.has_budgets:
             return None
         return used_by(self.config, contender.running.attempt, self.now_ms)
 
@@ -177,7 +182,7 @@ class Field:
         )
 
     def _cost(self, job: Job, speed: Fraction, demand: Demand) -> Fraction:
-        return reserved_by(self.config, job, speed, demand) if self._has_budgets else NOTHING
+        return reserved_by(self.config, job, speed, demand) if self.has_budgets else NOTHING
 
     def _is_protected(self, job: Job, ran: int) -> bool:
         return not job.preemptible or ran < self.policy.min_runtime_ms
@@ -198,3 +203,14 @@ def ran_ms(running: Running, now_ms: int) -> int:
     """How long an attempt has run: from when it was ready. A clock that went back counts as no time."""
     ready_at_ms = running.attempt.ready_at_ms
     return 0 if ready_at_ms is None else max(0, now_ms - ready_at_ms)
+
+
+def charge_of(running: Contender) -> Charge:
+    """What a running job holds."""
+    return held_by(running).charge
+
+
+def held_by(running: Contender) -> Choice:
+    """The option that a running job holds."""
+    assert running.held is not None, running.job.id
+    return running.held

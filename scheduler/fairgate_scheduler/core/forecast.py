@@ -10,10 +10,10 @@ from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from fairgate_scheduler.core.budgets import Spending, Use, next_periods_ms, used_by
-from fairgate_scheduler.core.contenders import Choice, Contender, Field
+from fairgate_scheduler.core.contenders import Choice, Contender, Field, charge_of, held_by
 from fairgate_scheduler.core.history import settle
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
-from fairgate_scheduler.core.ledger import charge_of, held_by
+from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.rounds import Foresight, Rounds
 from fairgate_scheduler.core.snapshot import Running
 from fairgate_scheduler.core.tenancy import QuotaCut
@@ -111,22 +111,19 @@ class Future:
 
     def _plan(self) -> None:
         now_ms = self._field.now_ms
-        running = [self._field.running(_running_of(each)) for each in self._running.values()]
-        running.sort(key=lambda each: each.admission)
-        pending = [self._field.pending(job, job.pending_since_ms) for job in self._pending.values()]
-        rounds = Rounds(self._field, tuple(running), list(running), pending, self._sight and self._sight(self._field))
+        running = [_running_of(each) for each in self._running.values()]
+        register = Register.of(self._field, running, self._pending.values())
+        rounds = Rounds(register, self._sight and self._sight(self._field))
         rounds.repeat()
-        kept = {each.job.id for each in rounds.running if each.running is not None}
         evicts: dict[str, list[str]] = {}
-        for name in [name for name in self._running if name not in kept]:
+        for name in rounds.gone:
             for newcomer in rounds.reasons[name].for_jobs:
                 evicts.setdefault(newcomer, []).append(name)
             evicted = self._running[name]
             self._leave(evicted, now_ms)
             self._pending[name] = waiting(evicted.job, now_ms)
-        for each in rounds.running:
-            if each.running is None:
-                self._admit(each, tuple(evicts.get(each.job.id, ())))
+        for each in rounds.new.values():
+            self._admit(each, tuple(evicts.get(each.job.id, ())))
         self._is_calm = self._nobody_gives_way()
 
     def _admit(self, contender: Contender, evicts: tuple[str, ...]) -> None:

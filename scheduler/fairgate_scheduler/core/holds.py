@@ -10,10 +10,10 @@ from fairgate_scheduler.core.claims import BackfillClaims
 from fairgate_scheduler.core.contenders import Choice, Contender, Field, Obstacle, rank_of
 from fairgate_scheduler.core.foresight import Claiming
 from fairgate_scheduler.core.jobs import AttemptState, Job, Option
-from fairgate_scheduler.core.ledger import charge_of, held_by
-from fairgate_scheduler.core.limits import RunningCounts
+from fairgate_scheduler.core.kinds import Kinds
 from fairgate_scheduler.core.needs import Holders, needs_of
 from fairgate_scheduler.core.refill import refill
+from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.snapshot import Hold, HoldReason, OptionReport, Snapshot
 from fairgate_scheduler.core.usage import Usage
 
@@ -40,21 +40,16 @@ class Waiting:
 
     def __init__(self, snapshot: Snapshot, now_ms: int) -> None:
         self.field = Field(snapshot, now_ms)
-        self.field.only.update(
-            {job.id: snapshot.choices[job.id].option for job in snapshot.pending if job.id in snapshot.choices}
-        )
-        running = (self.field.running(each) for each in snapshot.running)
-        self.running = sorted(running, key=lambda each: each.admission)
+        for job in snapshot.pending if snapshot.choices else ():
+            if job.id in snapshot.choices and len(self.field.usable(job)) > 1:
+                self.field.only[job.id] = snapshot.choices[job.id].option
         self.pending = {job.id: job for job in snapshot.pending}
-        self.present = Usage(self.field.bounds)
-        self.limits = RunningCounts(self.field.tree)
-        self.budgets = self.field.budget_books()
-        for each in self.running:
-            self.present.add(charge_of(each))
-            self.limits.add(each.leaf)
-            self.budgets.reserve(each.leaf, held_by(each).cost)
+        self._register = Register.of(self.field, snapshot.running, ())
+        self.running = self._register.all_running()
+        self.present, self.limits = self._register.present, self._register.limits
+        self.budgets = self._register.budgets()
+        self._kinds: Kinds | None = None
         self._could_start: dict[tuple[int, Hashable], bool] = {}
-        self._others: list[Contender] | None = None
 
     def reason(self, job: Job) -> HoldReason:
         """The first reason, in the order of ``HoldReason``, that holds for a pending job."""
@@ -105,18 +100,37 @@ class Waiting:
         key = (opened.leaf, opened.group) if claims is None else (opened.leaf, job.id)
         if key not in self._could_start:
             # Only an eviction could make room for it, and who would be evicted only the refill can say.
-            others = [each for each in self._contenders() if each.job.id != job.id]
-            self._could_start[key] = opened in refill(self.field, self.running, [*others, opened], claims).placed
+            self._could_start[key] = self._is_placed(job, opened, claims)
         return self._could_start[key]
+
+    def _is_placed(self, job: Job, opened: Contender, claims: BackfillClaims | None) -> bool:
+        """Whether a pending job would be placed if it were open to other options than it is."""
+        register, contender = self._filled(), self._contender(job)
+        register.drop(contender)
+        register.put(opened)
+        is_placed = opened in refill(register, claims).placed
+        register.drop(opened)
+        register.put(contender)
+        return is_placed
 
     @cached_property
     def _claims(self) -> BackfillClaims | None:
-        return Claiming(self.field).claims(self._contenders()) or None
+        if self.field.policy.backfill_after_ms is None:
+            return None
+        return Claiming(self.field).claims(self._filled().all_pending()) or None
 
-    def _contenders(self) -> list[Contender]:
-        if self._others is None:
-            self._others = [self.field.pending(job, job.pending_since_ms) for job in self.pending.values()]
-        return self._others
+    def _filled(self) -> Register:
+        """The register with all pending jobs, put into it when that is asked for first."""
+        if self._kinds is None:
+            self._kinds = Kinds(self.field)
+            for each in self.pending.values():
+                self._register.put(self._kinds.contender(each))
+        return self._register
+
+    def _contender(self, job: Job) -> Contender:
+        """The job as it is in the filled register."""
+        assert self._kinds is not None, job
+        return self._register.singles.get(job.id) or self._kinds.contender(job)
 
 
 def reasons(snapshot: Snapshot, now_ms: int) -> Mapping[str, HoldReason]:

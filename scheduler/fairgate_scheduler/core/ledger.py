@@ -1,18 +1,17 @@
 """The books of one refill: who is placed, what that uses, and what of the running jobs still stands beside it."""
 
-import heapq
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
-from fairgate_scheduler.core.contenders import Choice, Contender, Field
-from fairgate_scheduler.core.limits import RunningCounts
-from fairgate_scheduler.core.shares import FairOrder
+from fairgate_scheduler.core.contenders import Choice, Contender, Field, charge_of, held_by
+from fairgate_scheduler.core.lines import Line
+from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.tenancy import QuotaCut
 from fairgate_scheduler.core.usage import Charge, Usage
-
-Key = tuple[int | str, ...]
+from fairgate_scheduler.core.walk import Change
+from fairgate_scheduler.core.watch import Shift
 
 
 class Step(Enum):
@@ -34,41 +33,21 @@ class Cause:
     is_forced: bool
 
 
-class Line:
-    """The jobs of one leaf that may be placed in a step, best first. Of jobs with equal groups only the best shows."""
+Needs = tuple[tuple[Usage, Charge], ...]
+"""Charges for which there must be room beside a use."""
 
-    __slots__ = ("_groups", "_heads")
 
-    def __init__(self) -> None:
-        self._groups: dict[Hashable, list[tuple[Key, str, Contender]]] = {}
-        self._heads: list[Contender] | None = None
+class Way(NamedTuple):
+    """A way to place a job: on which option, whether running jobs must give way, and what of its leaf changes with it.
 
-    def push(self, key: Key, contender: Contender) -> None:
-        """Add a job; ``key`` is its place."""
-        heapq.heappush(self._groups.setdefault(contender.group, []), (key, contender.job.id, contender))
-        self._heads = None
+    ``needs``: as long as there is room for these and nothing is taken out it stays the way; empty: nobody knows.
+    """
 
-    def pop(self, contender: Contender) -> None:
-        """Take out a job that shows."""
-        group = self._groups[contender.group]
-        assert group[0][2] is contender, f"{contender.job.id} is not the first of its equals"
-        heapq.heappop(group)
-        if not group:
-            del self._groups[contender.group]
-        self._heads = None
-
-    def drain(self) -> list[Contender]:
-        """Take all jobs out, in no particular order."""
-        out = [contender for group in self._groups.values() for _, _, contender in group]
-        self._groups, self._heads = {}, None
-        return out
-
-    def heads(self) -> Sequence[Contender]:
-        """The best job of each group, best first."""
-        if self._heads is None:
-            best = sorted((group[0] for group in self._groups.values()), key=lambda entry: entry[:2])
-            self._heads = [contender for _, _, contender in best]
-        return self._heads
+    choice: Choice
+    is_forced: bool = False
+    needs: Needs = ()
+    change: Change | None = None
+    displaced: tuple[Contender, ...] = ()
 
 
 class Claims(Protocol):
@@ -88,49 +67,55 @@ class Claims(Protocol):
 
 
 class Ledger:
-    """What a refill has decided so far.
+    """What a refill has decided so far. It opens with what the register says, and does not write into it.
 
     ``target`` is the use of all that is placed; ``present`` that of all that runs and does not give way to its own
-    leaf, and of the new jobs. ``order`` counts jobs for the shares when their turn comes. ``removals`` grows with each
-    job that is taken out again: until then, what could not be placed still can not.
+    leaf, and of the new jobs; ``nominal`` that of what is counted within nominal quota. ``order`` counts jobs for the
+    shares when their turn comes, ``counted`` has them. ``loose`` are the running jobs that may have to go: all others
+    are placed. ``shifts`` tells what was added to ``target`` and ``present``, and taken from them. ``version`` grows
+    with each change of what is placed. ``is_calm``: nothing is used above a bound. ``is_cautious``: budgets, claims or
+    what a cut left may keep a job for which there is room.
     """
 
-    def __init__(
-        self,
-        field: Field,
-        running: Sequence[Contender],
-        pending: Iterable[Contender],
-        claims: Claims | None = None,
-    ) -> None:
-        self.field = field
+    def __init__(self, register: Register, claims: Claims | None = None) -> None:
+        field = self.field = register.field
+        self.register = register
         self.claims = claims or None
-        self.running = running
-        self.placed: dict[Contender, Choice] = {}
+        self.placed = register.placed.copy()
+        self.counted: dict[Contender, object] = dict(register.selected)
+        self.loose: dict[Contender, None] = {each: None for rest in register.rest.values() for each in rest}
+        self.protected = set(register.protected)
         self.fresh: dict[Contender, Cause] = {}
         self.displaced: dict[Contender, None] = {}
-        self.protected: set[Contender] = {each for each in running if each.is_protected}
-        self.order = FairOrder(field.tree, field.history)
-        self.counted: set[Contender] = set()
-        self.target = Usage(field.bounds)
-        self.limits = RunningCounts(field.tree)
-        self.budgets = field.budget_books()
-        self.removals = 0
-        self.waiting: dict[int, Line] = {}
+        self.order = register.order.copy()
+        self.target, self.present = register.target.copy(), register.present.copy()
+        self.nominal = register.nominal.copy()
+        self.limits = register.limits.copy()
+        self.budgets = register.budgets()
+        self.shifts: list[Shift] = []
+        self.version = 0
+        self.waiting = {leaf: Line(queue) for leaf, queue in register.queues.items()}
+        self.is_calm = not register.over
+        self.is_cautious = bool(self.budgets) or self.claims is not None or not self.is_calm
         self._placings = 0
         self._placed_at: dict[Contender, int] = {}
-        self.present = Usage(field.bounds)
-        for each in running:
-            self._count(each, held_by(each))
-            self._count_past(each)
-        self._floor = _Floor(field, self.present.copy())
-        for each in pending:
-            self._count_past(each)
-            if each.choices:
-                self.wait(each)
+        self._floor = None if self.is_calm else _Floor(field, self.present.copy())
+
+    def running_of(self, leaf: int) -> Sequence[Contender]:
+        """The running jobs of a leaf, in the order of admission."""
+        return self.register.running.get(leaf, ())
+
+    def uncounted(self) -> list[Contender]:
+        """The running jobs whose turn has not come yet, but for those that give way to their own leaf."""
+        return [each for each in self.loose if each not in self.counted and each not in self.displaced]
+
+    def evicted(self) -> list[Contender]:
+        """The running jobs that are not placed, in the order of admission."""
+        return sorted((each for each in self.loose if each not in self.placed), key=lambda each: each.admission)
 
     def wait(self, contender: Contender) -> None:
         """Put a job into its leaf's line."""
-        self.waiting.setdefault(contender.leaf, Line()).push(contender.rank, contender)
+        self.waiting.setdefault(contender.leaf, Line()).push(contender)
 
     def may_start(self, contender: Contender, choice: Choice) -> bool:
         """Whether limits and budgets, which count all that runs and all that is new, let a pending job start."""
@@ -144,42 +129,49 @@ class Ledger:
 
     def can_stay(self, contender: Contender) -> bool:
         """Whether a running job is placed or has room. What a cut left may stay where nothing new comes."""
-        return contender in self.placed or self.target.fits(charge_of(contender), self._floor.usage)
+        return contender in self.placed or self.fits_target(charge_of(contender))
 
     def fits_target(self, charge: Charge) -> bool:
         """Whether a running job fits beside what is placed; see ``can_stay``."""
-        return self.target.fits(charge, self._floor.usage)
+        return self.target.fits(charge, None if self._floor is None else self._floor.usage)
 
     def place(self, contender: Contender, choice: Choice, cause: Cause | None = None) -> None:
         """Place a job (again: nothing happens) and count it for the shares. ``cause``: of a pending one."""
         if contender not in self.counted:
-            self.counted.add(contender)
+            self.counted[contender] = None
             self.order.count(choice.charge)
         if contender not in self.placed:
             self._put(contender, choice, cause)
 
-    def place_before_its_turn(self, contender: Contender) -> None:
-        """Place a running job that stays whatever the order is; it is counted for the shares later."""
-        assert contender.held is not None, contender
-        self._put(contender, contender.held, None)
+    def protect(self, contender: Contender) -> None:
+        """A running job stays whatever the order is; it is counted for the shares when its turn comes."""
+        self.protected.add(contender)
+        if contender not in self.placed:
+            self._put(contender, held_by(contender), None)
 
     def take(self, contender: Contender) -> None:
         """Take a placed job out again. A pending one goes back to its line."""
         self.uncount(contender)
         choice = self.placed.pop(contender)
+        self.version += 1
         self.target.remove(choice.charge)
-        self.removals += 1
-        if self.fresh.pop(contender, None) is not None:
+        self.shifts.append(Shift(self.target, choice.charge, is_more=False))
+        if contender.held is not None:
+            self.loose[contender] = None
+        elif self.fresh.pop(contender, None) is not None:
             self._uncount(contender, choice)
-            self._floor.reopen(choice.charge)
+            if self._floor is not None:
+                self._floor.reopen(choice.charge)
             self.wait(contender)
 
     def uncount(self, contender: Contender) -> None:
         """Count a job no longer for the shares."""
         if contender in self.counted:
-            self.counted.remove(contender)
+            del self.counted[contender]
             self.order.uncount(self.placed[contender].charge)
-            self.removals += 1
+            if contender.held is not None:
+                self.loose[contender] = None
+                self.shifts.append(Shift(self.target, self.placed[contender].charge, is_more=False))
 
     def displace(self, contender: Contender) -> None:
         """A running job gives way to its own leaf."""
@@ -189,7 +181,6 @@ class Ledger:
             use = self.field.use_of(contender)
             if use is not None:
                 self.budgets.spend(contender.leaf, use)
-            self.removals += 1
 
     def restore(self, contender: Contender) -> None:
         """A displaced job that found a place again runs on."""
@@ -239,28 +230,29 @@ class Ledger:
 
     def _put(self, contender: Contender, choice: Choice, cause: Cause | None) -> None:
         self._placings += 1
+        self.version += 1
         self._placed_at[contender] = self._placings
         self.placed[contender] = choice
         self.target.add(choice.charge)
+        self.shifts.append(Shift(self.target, choice.charge, is_more=True))
         if contender.held is None:
             assert cause is not None, contender
             self.fresh[contender] = cause
             self._count(contender, choice)
-            self._floor.close(choice.charge)
+            if self._floor is not None:
+                self._floor.close(choice.charge)
 
     def _count(self, contender: Contender, choice: Choice) -> None:
         self.present.add(choice.charge)
+        self.shifts.append(Shift(self.present, choice.charge, is_more=True))
         self.limits.add(contender.leaf)
         self.budgets.reserve(contender.leaf, choice.cost)
 
     def _uncount(self, contender: Contender, choice: Choice) -> None:
         self.present.remove(choice.charge)
+        self.shifts.append(Shift(self.present, choice.charge, is_more=False))
         self.limits.remove(contender.leaf)
         self.budgets.release(contender.leaf, choice.cost)
-
-    def _count_past(self, contender: Contender) -> None:
-        if contender.past is not None:
-            self.budgets.spend(contender.leaf, contender.past)
 
 
 Room = tuple[Contender, ...] | None
@@ -294,14 +286,3 @@ class _Floor:
             for node in charge.path:
                 self._new_used[row][node] += sign
                 self.usage.used[row][node] = 0 if self._new_used[row][node] else self._full.used[row][node]
-
-
-def charge_of(running: Contender) -> Charge:
-    """What a running job holds."""
-    return held_by(running).charge
-
-
-def held_by(running: Contender) -> Choice:
-    """The option that a running job holds."""
-    assert running.held is not None, running.job.id
-    return running.held

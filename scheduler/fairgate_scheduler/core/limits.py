@@ -36,3 +36,7 @@ class RunningCounts:
     def first_full(self, node: int) -> tuple[int, int] | None:
         """The tenant nearest to this one that may not run another job, and its limit."""
         return next(((each, limit) for each, limit in self._limited[node] if self._counts[each] >= limit), None)
+
+    def full_above(self, node: int) -> frozenset[int]:
+        """The tenants from this one up to the root that may not run another job."""
+        return frozenset(each for each, limit in self._limited[node] if self._counts[each] >= limit)

@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 
 from fairgate_scheduler.core.amounts import Amount
-from fairgate_scheduler.core.contenders import Contender
-from fairgate_scheduler.core.ledger import charge_of
+from fairgate_scheduler.core.contenders import Contender, charge_of
 from fairgate_scheduler.core.quota import lower
 from fairgate_scheduler.core.snapshot import Need
 from fairgate_scheduler.core.usage import Bounds, Charge, Usage

@@ -1,94 +1,87 @@
 """Steps 1 and 2 of the refill: what is within the nominal quota of leaves, and then of the tenants above them."""
 
-from typing import NamedTuple
-
-from fairgate_scheduler.core.contenders import Choice, Contender
-from fairgate_scheduler.core.ledger import Cause, Ledger, Step, charge_of, held_by
+from fairgate_scheduler.core.contenders import Choice, Contender, charge_of, held_by
+from fairgate_scheduler.core.ledger import Cause, Ledger, Needs, Step, Way
 from fairgate_scheduler.core.turns import Turns
 from fairgate_scheduler.core.usage import Charge, Usage
 from fairgate_scheduler.core.walk import Change, Walk
-
-
-class Entitled(NamedTuple):
-    """How a pending job is placed within its leaf's nominal quota."""
-
-    choice: Choice
-    change: Change
-    displaced: tuple[Contender, ...]
-    is_forced: bool
-
-
-class Nominal:
-    """What counts as nominal after step 1 or 2: its use, and who."""
-
-    def __init__(self, usage: Usage) -> None:
-        self.usage = usage
-        self.members: set[Contender] = set()
-
-    def add(self, contender: Contender, charge: Charge) -> None:
-        """Count a job as nominal."""
-        self.usage.add(charge)
-        self.members.add(contender)
+from fairgate_scheduler.core.watch import Why
 
 
 class LeafNominal:
-    """Step 1. Each leaf's running jobs that stay within its own nominal quota, then in fair order pending ones."""
+    """Step 1. Each leaf's running jobs that stay within its own nominal quota, then in fair order pending ones.
 
-    def __init__(self, ledger: Ledger, walks: dict[int, Walk]) -> None:
+    The running ones are placed from the start.
+    """
+
+    def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._walks = walks
+        self._walks = dict(ledger.register.walks)
+        self._touched: set[int] = set()
         self._policy = ledger.field.policy
         self._nothing = Usage(ledger.field.bounds)
 
-    def run(self) -> Nominal:
+    def run(self) -> None:
         """Place what is within the nominal quota of the leaves."""
-        for walk in self._walks.values():
-            for contender, choice in walk.selected.items():
-                self._ledger.place(contender, choice)
         lines = {leaf: line for leaf, line in self._ledger.waiting.items() if leaf in self._walks}
         Turns(self._ledger, lines, self).run()
-        nominal = Nominal(Usage(self._ledger.field.bounds))
-        for walk in self._walks.values():
-            for contender, choice in walk.selected.items():
-                nominal.add(contender, choice.charge)
-        return nominal
 
-    def look(self, contender: Contender) -> Entitled | None:
+    def look(self, contender: Contender, why: Why) -> Way | None:
         """The first option that fits beside all that runs, else the first that fits beside what is placed."""
-        if not self._ledger.limits.allows(contender.leaf):
+        ledger = self._ledger
+        if not ledger.limits.allows(contender.leaf):
+            why.is_unsure = True
             return None
         walk, trials = self._walks[contender.leaf], list[tuple[Choice, Change]]()
         for choice in contender.choices:
-            change = walk.trial(contender, choice) if self._ledger.may_start(contender, choice) else None
+            change = walk.trial(contender, choice) if ledger.may_start(contender, choice) else None
             if change is None:
                 continue
             trials.append((choice, change))
-            if not change.gone and self._ledger.present.fits(choice.charge) and self._may_pass(contender, choice):
-                return Entitled(choice, change, (), is_forced=False)
+            if not change.gone and why.fits(ledger.present, choice.charge) and self._may_pass(contender, choice):
+                return Way(choice, needs=((ledger.present, choice.charge),), change=change)
         for choice, change in trials:
             displaced = self._displaced(contender, choice, change)
-            if displaced is None or not self._has_room(choice.charge, change):
+            why.is_unsure = why.is_unsure or displaced is None
+            if displaced is None or not self._has_room(choice.charge, change, why):
                 continue
             if self._may_pass(contender, choice, change.gone):
-                return Entitled(choice, change, displaced, is_forced=True)
+                needs = () if change.came else self._needs(choice.charge)
+                return Way(choice, is_forced=True, needs=needs, change=change, displaced=displaced)
         return None
 
-    def place(self, contender: Contender, way: Entitled) -> None:
-        """Place the job, and with it all that is selected now."""
+    def place(self, contender: Contender, way: Way) -> None:
+        """Place the job, and with it what is selected besides now."""
+        change = way.change
+        assert change is not None, way
         for each in way.displaced:
             self._ledger.displace(each)
-        for each in way.change.gone:
+        for each in change.gone:
+            self._ledger.nominal.remove(self._ledger.charge_in(each))
             if each in self._ledger.protected:
                 self._ledger.uncount(each)
             else:
                 self._ledger.take(each)
-        self._walks[contender.leaf].accept(way.change, way.displaced)
+        self._mine(contender.leaf).accept(change, way.displaced)
         cause = Cause(Step.NOMINAL, contender.leaf, way.is_forced)
-        for each, choice in way.change.selected.items():
+        for each, choice in (change.entry, *change.came):
             self._ledger.place(each, choice, cause if each is contender else None)
+            self._ledger.nominal.add(choice.charge)
+
+    def _mine(self, leaf: int) -> Walk:
+        """The walk of a leaf, which the register no longer shares."""
+        if leaf not in self._touched:
+            self._touched.add(leaf)
+            self._walks[leaf] = self._walks[leaf].copy()
+        return self._walks[leaf]
 
     def _may_pass(self, contender: Contender, choice: Choice, gone: tuple[Contender, ...] = ()) -> bool:
         return self._ledger.may_pass(contender, choice, self._nothing, gone)
+
+    def _needs(self, charge: Charge) -> Needs:
+        """What a job needs room beside while running jobs give way to it. Who gives way at once may change any time."""
+        assert charge.common is not None, charge
+        return ((self._ledger.present, charge.common), (self._ledger.target, charge)) if self._policy.reclaim else ()
 
     def _displaced(self, contender: Contender, choice: Choice, change: Change) -> tuple[Contender, ...] | None:
         """Which running jobs of the leaf give way at once. With ``reclaim`` the later steps find them."""
@@ -98,97 +91,93 @@ class LeafNominal:
             return None
         victims = (
             each
-            for each in self._ledger.running
-            if each.leaf == contender.leaf and each not in change.selected and each not in self._ledger.displaced
+            for each in self._ledger.running_of(contender.leaf)
+            if not self._walks[contender.leaf].is_selected(each, change) and each not in self._ledger.displaced
         )
         return self._ledger.make_room(self._ledger.present, contender, choice.charge, victims)
 
-    def _has_room(self, charge: Charge, change: Change) -> bool:
+    def _has_room(self, charge: Charge, change: Change, why: Why) -> bool:
         """Whether the job fits beside what is placed but for what falls out, and what comes in beside it too."""
-        ledger = self._ledger
+        ledger, target = self._ledger, self._ledger.target
         assert charge.common is not None, charge
-        if not ledger.present.fits(charge.common):
+        if not why.fits(ledger.present, charge.common):
             return False
-        target = ledger.target
         removed = [ledger.placed[each].charge for each in change.gone if each not in ledger.protected]
-        added: list[Charge] = []
-        for charge_out in removed:
-            target.remove(charge_out)
+        came = [choice.charge for each, choice in change.came if each not in ledger.protected]
+        if not removed and not came:
+            why.displaces = not why.fits(target, charge)
+            return not why.displaces
+        for each in removed:
+            target.remove(each)
         fits = target.fits(charge)
-        if fits:
-            target.add(charge)
-            added.append(charge)
-            for each, choice in change.came:
-                if each in ledger.protected:
-                    continue
-                fits = fits and ledger.fits_target(choice.charge)
-                target.add(choice.charge)
-                added.append(choice.charge)
-        for charge_out in added:
-            target.remove(charge_out)
-        for charge_out in removed:
-            target.add(charge_out)
+        target.add(charge)
+        for each in came:
+            fits = fits and ledger.fits_target(each)
+            target.add(each)
+        for each in (charge, *came):
+            target.remove(each)
+        for each in removed:
+            target.add(each)
+        why.is_unsure = why.is_unsure or not fits
         return fits
 
 
 class InnerNominal:
     """Step 2, of one inner tenant: of what its leaves have left, what stays within its own nominal quota."""
 
-    def __init__(self, ledger: Ledger, node: int, nominal: Nominal) -> None:
+    def __init__(self, ledger: Ledger, node: int) -> None:
         self._ledger = ledger
         self._node = node
-        self._nominal = nominal
         self._reclaim = ledger.field.policy.reclaim
 
     def run(self) -> None:
         """Place the running jobs of the subtree, then in fair order pending ones."""
         paths = self._ledger.field.tree.paths
-        self._place_running([each for each in self._ledger.running if self._node in paths[each.leaf]])
+        self._place_running([each for each in self._ledger.uncounted() if self._node in paths[each.leaf]])
         lines = {leaf: line for leaf, line in self._ledger.waiting.items() if self._node in paths[leaf]}
-        Turns(self._ledger, lines, self).run()
+        Turns(self._ledger, lines, self, Usage.nominal_room).run()
 
-    def look(self, contender: Contender) -> tuple[Choice, bool] | None:
-        """The first option that fits beside all that runs, else the first that fits beside what is placed."""
-        if not self._ledger.limits.allows(contender.leaf):
+    def look(self, contender: Contender, why: Why) -> Way | None:
+        """The first option that fits beside all that runs, else the first that fits beside what is placed.
+
+        Nothing is taken out in this step, so nobody asks why.
+        """
+        ledger = self._ledger
+        if not ledger.limits.allows(contender.leaf):
             return None
         entitled = [
-            each
-            for each in contender.choices
-            if self._ledger.may_start(contender, each) and self._is_within(each.charge)
+            each for each in contender.choices if ledger.may_start(contender, each) and self._is_within(each.charge)
         ]
         for choice in entitled:
-            if self._ledger.present.fits(choice.charge) and self._may_pass(contender, choice):
-                return choice, False
+            if ledger.present.fits(choice.charge) and self._may_pass(contender, choice):
+                return Way(choice, needs=((ledger.present, choice.charge),))
         for choice in entitled if self._reclaim else ():
             common = choice.charge.common
             assert common is not None, choice
-            if not self._ledger.target.fits(choice.charge) or not self._ledger.present.fits(common):
+            if not ledger.target.fits(choice.charge) or not ledger.present.fits(common):
                 continue
             if self._may_pass(contender, choice):
-                return choice, True
+                return Way(choice, is_forced=True)
         return None
 
-    def place(self, contender: Contender, way: tuple[Choice, bool]) -> None:
+    def place(self, contender: Contender, way: Way) -> None:
         """Place the job."""
-        choice, is_forced = way
-        self._ledger.place(contender, choice, Cause(Step.NOMINAL, self._node, is_forced))
-        self._nominal.add(contender, choice.charge)
+        self._ledger.place(contender, way.choice, Cause(Step.NOMINAL, self._node, way.is_forced))
+        self._ledger.nominal.add(way.choice.charge)
 
     def _may_pass(self, contender: Contender, choice: Choice) -> bool:
-        return self._ledger.may_pass(contender, choice, self._nominal.usage)
+        return self._ledger.may_pass(contender, choice, self._ledger.nominal)
 
     def _is_within(self, charge: Charge) -> bool:
-        return self._nominal.usage.is_within(self._node, charge) and self._ledger.present.is_within(self._node, charge)
+        return self._ledger.nominal.is_within(self._node, charge) and self._ledger.present.is_within(self._node, charge)
 
     def _place_running(self, running: list[Contender]) -> None:
         """By admission; one that does not stay within still counts against all younger ones."""
-        before = self._nominal.usage.copy()
-        for each in running:
-            if each in self._nominal.members or each in self._ledger.displaced:
-                continue
+        before = self._ledger.nominal.copy()
+        for each in sorted(running, key=lambda contender: contender.admission):
             charge = charge_of(each)
             inside = before.is_within(self._node, charge)
             before.add(charge)
             if inside and self._ledger.can_stay(each):
                 self._ledger.place(each, held_by(each))
-                self._nominal.add(each, charge)
+                self._ledger.nominal.add(charge)

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from fairgate_scheduler.core.contenders import Field
 from fairgate_scheduler.core.foresight import Choosing
-from fairgate_scheduler.core.rounds import Rounds
+from fairgate_scheduler.core.register import Register
+from fairgate_scheduler.core.rounds import Foresight, Rounds
 from fairgate_scheduler.core.snapshot import Plan, Snapshot
 
 
@@ -16,10 +17,18 @@ def plan_cycle(snapshot: Snapshot, now_ms: int) -> Plan:
     Raises:
         AssertionError: the plan would break one of the laws; a defect of the scheduler.
     """
-    world = Field(snapshot, now_ms)
-    running = sorted((world.running(each) for each in snapshot.running), key=lambda each: each.admission)
-    pending = [world.pending(job, job.pending_since_ms) for job in snapshot.pending]
-    foresight = Choosing(world, snapshot.choices)
-    rounds = Rounds(world, tuple(running), list(running), pending, foresight)
+    field = Field(snapshot, now_ms)
+    register = Register.of(field, snapshot.running, snapshot.pending)
+    foresight = Choosing(field, snapshot.choices)
+    return replace(plan_from(register, foresight), choices=foresight.choices)
+
+
+def plan_from(register: Register, foresight: Foresight | None = None) -> Plan:
+    """The plan that a register leads to. It stays as it is. ``foresight`` ``None``: nobody has claims or chooses.
+
+    Raises:
+        AssertionError: the plan would break one of the laws; a defect of the scheduler.
+    """
+    rounds = Rounds(register, foresight)
     rounds.repeat()
-    return replace(rounds.difference(), choices=foresight.choices)
+    return rounds.difference()

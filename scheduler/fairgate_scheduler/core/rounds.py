@@ -1,15 +1,19 @@
 """The rounds of one plan: the refill repeated until it changes nothing, and the difference of it all."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Final, Protocol
 
 from fairgate_scheduler.core.causes import Reason, reasons_of_evictions
-from fairgate_scheduler.core.contenders import Choice, Contender, Field
+from fairgate_scheduler.core.contenders import Contender, held_by
+from fairgate_scheduler.core.jobs import Fallback
 from fairgate_scheduler.core.laws import check_laws
-from fairgate_scheduler.core.ledger import Claims, held_by
+from fairgate_scheduler.core.ledger import Claims
 from fairgate_scheduler.core.refill import Target, refill
+from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.snapshot import Admit, Plan, Preempt
+
+Act = Callable[[Contender], None]
 
 MAX_ROUNDS: Final = 50
 """Two or three rounds are usual: what was evicted may start on another option, or make others possible."""
@@ -27,76 +31,114 @@ class Foresight(Protocol):
 
 @dataclass(slots=True)
 class Rounds:
-    """What runs and what waits after each round."""
+    """What has gone and what is new after each round. ``undo`` takes it all back: the register stays as it was."""
 
-    world: Field
-    before: tuple[Contender, ...]
-    running: list[Contender]
-    pending: list[Contender]
+    register: Register
     foresight: Foresight | None = None
+    gone: dict[str, Contender] = field(default_factory=dict)
+    new: dict[str, Contender] = field(default_factory=dict)
     reasons: dict[str, Reason] = field(default_factory=dict)
+    undo: list[tuple[Act, Contender]] = field(default_factory=list)
 
     def repeat(self) -> None:
         """Refill until nothing changes."""
         for _ in range(MAX_ROUNDS):
-            if self.foresight is not None:
-                self.pending = list(self.foresight.choose(self.running, self.pending))
-            if not self._apply(self._refill(self.running)):
+            if not self._round():
                 return
         raise AssertionError(f"the refill does not come to rest: after {MAX_ROUNDS} rounds it still changes something")
 
-    def difference(self) -> Plan:
-        """The plan: what is different from what ran before."""
+    def changes(self) -> list[str]:
+        """Who goes or comes, whatever went and came back between."""
         held = {each.job.id: held_by(each).option for each in self.before}
-        kept = {each.job.id for each in self.running if held.get(each.job.id) == held_by(each).option}
-        evicted = [each for each in self.before if each.job.id not in kept]
-        admitted = [(each, held_by(each)) for each in self.running if each.job.id not in kept]
-        check_laws(self.world, self.before, evicted, admitted)
-        self._check_idempotence(kept, admitted)
+        holds = {each.job.id: held_by(each).option for each in self.running}
+        return sorted(each for each in held.keys() | holds.keys() if held.get(each) != holds.get(each))
+
+    def difference(self) -> Plan:
+        """The plan: what is different from what ran before. A job that came back to what it held is not."""
+        kept = {name for name, each in self.gone.items() if name in self.new and _is_same(each, self.new[name])}
+        admitted = [(each, held_by(each)) for name, each in self.new.items() if name not in kept]
+        evicted = sorted(
+            (each for name, each in self.gone.items() if name not in kept), key=lambda contender: contender.admission
+        )
+        if kept:
+            self._check_idempotence(kept)
+        self._take_back()
+        check_laws(self.register, evicted, admitted)
         started = {each.job.id for each, _ in admitted}
         return Plan(
             tuple(self._preempt(each, started) for each in evicted),
             tuple(Admit(each.job.id, choice.option) for each, choice in admitted),
         )
 
-    def _refill(self, running: Sequence[Contender]) -> Target:
-        claims = None if self.foresight is None else self.foresight.claims(self.pending)
-        return refill(self.world, running, self.pending, claims)
-
-    def _apply(self, target: Target) -> bool:
-        """Make the target what runs. Returns whether that is a change."""
-        evicted = [each for each in self.running if each not in target.placed]
-        admitted = [(each, target.placed[each]) for each in target.causes]
-        if not evicted and not admitted:
-            return False
-        for name, reason in reasons_of_evictions(self.world, evicted, target).items():
+    def _round(self) -> bool:
+        """Refill once, and make that what runs. Returns whether another round might change something."""
+        register = self.register
+        self._choose()
+        target = self._refill()
+        last = register.last_admission()
+        for name, reason in reasons_of_evictions(register.field, target.evicted, target).items():
             self.reasons.setdefault(name, reason)
-        last = max((each.admission for each in self.running), default=0)
-        self.running = [each for each in self.running if each in target.placed] + [
-            self.world.admitted(each, choice, last + place) for place, (each, choice) in enumerate(admitted, 1)
+        admitted = [
+            (each, register.field.admitted(each, target.placed[each], last + place))
+            for place, each in enumerate(target.causes, 1)
         ]
-        self.pending = [each for each in self.pending if each not in target.placed] + [
-            self.world.evicted(each) for each in evicted
-        ]
-        return True
+        if not target.evicted and not self.gone and register.field.has_kinds:
+            # Where nobody gives way, being admitted only moves a job forward: the next round would find the same.
+            self.new.update((each.job.id, each) for _, each in admitted)
+            return False
+        for each in target.evicted:
+            if self.new.pop(each.job.id, None) is None:
+                self.gone[each.job.id] = each
+            self._do(register.stop, register.start, each)
+            self._do(register.put, register.drop, register.field.evicted(each))
+        for pending, running in admitted:
+            self.new[running.job.id] = running
+            self._do(register.drop, register.put, pending)
+            self._do(register.start, register.stop, running)
+        return bool(target.evicted or admitted)
+
+    def _choose(self) -> None:
+        """Have those choose that can and have not done so yet."""
+        register = self.register
+        if self.foresight is None or not register.has_singles(lambda each: each.job.fallback is Fallback.SOONEST):
+            return
+        pending = register.all_pending()
+        for before, after in zip(pending, self.foresight.choose(register.all_running(), pending), strict=True):
+            if after is not before:
+                self._do(register.drop, register.put, before)
+                self._do(register.put, register.drop, after)
+
+    def _refill(self) -> Target:
+        has_claims = self.foresight is not None and self.register.field.policy.backfill_after_ms is not None
+        claims = self.foresight.claims(self.register.all_pending()) if self.foresight and has_claims else None
+        return refill(self.register, claims)
 
     def _check_idempotence(self, kept: set[str], admitted: Sequence[tuple[Contender, Choice]]) -> None:
         """The last round has found nothing to change; it has to be asked again only where it saw another order.
 
-        A job that was evicted and came back to what it held is never touched, so it keeps its place by admission.
+        A job that was evicted and came back to what it held is never touched, so it keeps its place by admission; and
+        one that was admitted and went again has been pending all the time. Planned again some may come and go once
+        more: what counts is that the difference of it all is nothing.
         """
         first = {each.job.id: each for each in self.before if each.job.id in kept}
-        if all(first.get(each.job.id, each) is each for each in self.running):
+        waiting = {each.job.id: each for each in self.waiting}
+        pending = [waiting.get(each.job.id, each) for each in self.pending]
+        if all(first.get(each.job.id, each) is each for each in self.running) and pending == self.pending:
             return
         last = max((each.admission for each in self.before), default=0)
         running = [each for each in self.before if each.job.id in kept] + [
             self.world.admitted(each, choice, last + place) for place, (each, choice) in enumerate(admitted, 1)
         ]
-        target = self._refill(running)
-        changes = [each.job.id for each in (*running, *target.causes) if each.held is None or each not in target.placed]
+        again = Rounds(self.world, tuple(running), running, pending, self.foresight)
+        again.repeat()
+        changes = again.changes()
         assert not changes, f"not idempotent: planned again, {changes} would go or come"
 
     def _preempt(self, evicted: Contender, started: set[str]) -> Preempt:
         reason = self.reasons[evicted.job.id]
         for_jobs = tuple(each for each in reason.for_jobs if each in started and each != evicted.job.id)
         return Preempt(evicted.job.id, reason.text, for_jobs)
+
+
+def _is_same(one: Contender, other: Contender) -> bool:
+    return held_by(one).option == held_by(other).option

@@ -8,8 +8,11 @@ child can be starved by its siblings' use of another resource, and without the e
 Unlike Kueue's dominant resource share, which counts only what is used above nominal, this counts all use.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+import heapq
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from itertools import pairwise
+from typing import Final
 
 from fairgate_scheduler.core.quota import DIMENSIONS, QuotaTree
 from fairgate_scheduler.core.usage import Charge
@@ -18,111 +21,192 @@ Number = int | Fraction
 Key = tuple[int, tuple[Number, ...]]
 """What a tenant is compared by: weight 0 last, then the weighted shares, largest first."""
 
+Points = tuple[int, ...]
+"""What a leaf has been counted, by dimension, in the tree's unit."""
+
 
 class FairOrder:
     """Whose turn it is, given what each leaf has been counted so far.
 
-    ``history``: what tenants have used before, by number, in the tree's unit; it is added to the dominant share, also
-    where children are scaled, so that siblings with equal sums are not scaled at all.
+    Only the leaves that have entered take turns. ``history``: what tenants have used before, by number, in the tree's
+    unit; it is added to the dominant share, also where children are scaled, so that siblings with equal sums are not
+    scaled at all.
+
+    A change costs what lies on the path of its leaf, not what lies beside it: each level keeps its least child on top
+    of a heap, and the sum of its children's vectors as a sum.
     """
 
     def __init__(self, tree: QuotaTree, history: Mapping[int, Number] | None = None) -> None:
         self._tree = tree
         self._history = history or {}
-        self._points: list[list[int]] = [[0] * len(DIMENSIONS) for _ in tree.ids]
-        self._vectors: dict[int, Sequence[Number]] = {}
-        self._keys: dict[int, Key] = {}
-        self._leaves: frozenset[int] = frozenset()
-        self._active: set[int] = set()
+        self._points: list[Points] = [(0,) * len(DIMENSIONS)] * len(tree.ids)
+        self._levels: dict[int, _Level] = {}
+        self._top = _Level(self)
 
-    def count(self, charge: Charge) -> None:
-        """Count a job."""
-        points = self._points[charge.node]
-        for place, amount in enumerate(charge.points):
-            points[place] += amount
-        self._forget(charge.node)
+    def copy(self) -> "FairOrder":
+        """An independent copy of what is counted. Nobody has entered it."""
+        other = FairOrder(self._tree, self._history)
+        other._points = self._points[:]
+        return other
+
+    def count(self, charge: Charge, times: int = 1) -> None:
+        """Count a job, or with ``times`` -1 count it no longer."""
+        self.count_points(charge.node, charge.points, times)
 
     def uncount(self, charge: Charge) -> None:
         """Count a job no longer."""
-        points = self._points[charge.node]
-        for place, amount in enumerate(charge.points):
-            points[place] -= amount
-        self._forget(charge.node)
+        self.count_points(charge.node, charge.points, -1)
 
-    def least(self, leaves: Collection[int]) -> int:
-        """The leaf whose turn it is, of these, which all have a job that can be placed.
+    def count_points(self, leaf: int, points: Sequence[int], times: int = 1) -> None:
+        """Count jobs of a leaf by their points."""
+        self._points[leaf] = tuple(map(lambda had, more: had + times * more, self._points[leaf], points))
+        self._touch(leaf)
+
+    def enter(self, leaf: int) -> None:
+        """The leaf has a job that can be placed: it takes turns."""
+        for node, level in self._levels_of(leaf):
+            if node in level.active:
+                break
+            level.active.add(node)
+        self._touch(leaf)
+
+    def leave(self, leaf: int) -> None:
+        """The leaf has no job any more that can be placed."""
+        for node, level in self._levels_of(leaf):
+            level.active.discard(node)
+            if level.active:
+                break
+        self._touch(leaf)
+
+    def least(self) -> int:
+        """The leaf whose turn it is.
 
         From the roots down always to the child with the least share; ties: the next-largest share, then the id.
         """
-        self._activate(frozenset(leaves))
-        level: Sequence[int] = self._tree.roots
-        node = -1
-        while level:
-            candidates = [each for each in level if each in self._active]
-            node = candidates[0] if len(candidates) == 1 else min(candidates, key=self._order)
-            level = self._tree.children[node]
+        level, node = self._top, -1
+        while level.active:
+            node = level.least()
+            below = self._levels.get(node)
+            if below is None:
+                break
+            level = below
         return node
 
     def standing(self, node: int) -> Key:
         """What a tenant is compared by if nothing is scaled: all that its subtree has been counted."""
-        return self._weighted(node, self._total(node))
+        return self.key(node, self._total(node))
 
-    def _total(self, node: int) -> Sequence[Number]:
-        children = self._tree.children[node]
-        return [sum(each) for each in zip(*map(self._total, children), strict=True)] if children else self._points[node]
+    def vector(self, node: int) -> Sequence[Number]:
+        """What a tenant has been counted: of an inner one its children's, those that take turns scaled to the least."""
+        if not self._tree.children[node]:
+            return self._points[node]
+        return self._level(node).vector()
 
-    def _order(self, node: int) -> tuple[Key, int]:
-        return self._key(node), node
-
-    def _key(self, node: int) -> Key:
-        known = self._keys.get(node)
-        if known is None:
-            known = self._keys[node] = self._weighted(node, self._vector(node))
-        return known
-
-    def _weighted(self, node: int, vector: Sequence[Number]) -> Key:
+    def key(self, node: int, vector: Sequence[Number]) -> Key:
+        """What a tenant of this vector is compared by."""
         shares = sorted(vector, reverse=True)
         if node in self._history:
             shares[0] += self._history[node]
         multiplier = self._tree.multipliers[node]
         return (0 if multiplier else 1, tuple(share * multiplier for share in shares) if multiplier else tuple(shares))
 
-    def _vector(self, node: int) -> Sequence[Number]:
-        if not self._tree.children[node]:
-            return self._points[node]
-        known = self._vectors.get(node)
-        if known is None:
-            known = self._vectors[node] = self._rescaled(self._tree.children[node])
-        return known
+    def _total(self, node: int) -> Sequence[Number]:
+        children = self._tree.children[node]
+        return [sum(each) for each in zip(*map(self._total, children), strict=True)] if children else self._points[node]
 
-    def _rescaled(self, children: Sequence[int]) -> Sequence[Number]:
-        least = min((self._key(child) for child in children if child in self._active), default=None)
-        out: list[Number] = [0] * len(DIMENSIONS)
-        for child in children:
-            scale = self._scale(child, least)
-            for place, amount in enumerate(self._vector(child)):
-                out[place] += amount if scale is None else amount * scale
-        return out
+    def _level(self, node: int) -> "_Level":
+        level = self._levels.get(node)
+        if level is None:
+            level = self._levels[node] = _Level(self, self._tree.children[node])
+        return level
 
-    def _scale(self, child: int, least: Key | None) -> Fraction | None:
-        """By what a child's vector is scaled; ``None``: not at all."""
-        if least is None or child not in self._active:
-            return None
-        kind, shares = self._key(child)
-        if not shares[0] or (kind, shares[0]) == (least[0], least[1][0]):
-            return None
-        # A child of weight 0 beside one of any weight: its share is beyond comparison, so it is scaled to nothing.
-        return Fraction(least[1][0]) / shares[0] if kind == least[0] else Fraction(0)
+    def _levels_of(self, leaf: int) -> Iterator[tuple[int, "_Level"]]:
+        """Each tenant from the leaf up to the root, with the level that it competes in."""
+        path = self._tree.paths[leaf]
+        for node, parent in pairwise(path):
+            yield node, self._level(parent)
+        yield path[-1], self._top
 
-    def _activate(self, leaves: frozenset[int]) -> None:
-        if leaves == self._leaves:
+    def _touch(self, leaf: int) -> None:
+        for node, level in self._levels_of(leaf):
+            level.unranked.add(node)
+            level.unsummed.add(node)
+
+
+class _Level:
+    """The children of one tenant (or the roots), of which the active ones take turns."""
+
+    __slots__ = ("_heap", "_keys", "_order", "_parts", "_sums", "active", "unranked", "unsummed")
+
+    def __init__(self, order: FairOrder, children: Iterable[int] = ()) -> None:
+        self._order = order
+        self._keys: dict[int, Key] = {}
+        self._heap: list[tuple[Key, int]] = []
+        self._parts: dict[int, tuple[int, Sequence[Number]]] = {}
+        self._sums: dict[int, list[Number]] = {kind: [0] * len(DIMENSIONS) for kind in (_WEIGHTED, _WEIGHTLESS, _IDLE)}
+        self.active: set[int] = set()
+        self.unranked: set[int] = set()
+        self.unsummed: set[int] = set(children)
+
+    def least(self) -> int:
+        """The active child with the least key."""
+        if len(self.active) == 1:
+            return next(iter(self.active))
+        return self._first()[1]
+
+    def vector(self) -> Sequence[Number]:
+        """The sum of the children's vectors: of those that are active each scaled down to the least share among them.
+
+        So a child of share s adds its vector ÷ s, times the least share, which is taken out of the sum. Beside a child
+        of any weight one of weight 0 has a share beyond comparison, and is scaled to nothing.
+        """
+        for child in self.unsummed:
+            self._sum(child)
+        self.unsummed.clear()
+        idle = self._sums[_IDLE]
+        if not self.active:
+            return idle
+        kind, shares = self._first()[0]
+        return [at_rest + shares[0] * moving for at_rest, moving in zip(idle, self._sums[kind], strict=True)]
+
+    def _first(self) -> tuple[Key, int]:
+        for child in self.unranked:
+            if child in self.active:
+                key = self._keys[child] = self._order.key(child, self._order.vector(child))
+                heapq.heappush(self._heap, (key, child))
+            else:
+                self._keys.pop(child, None)
+        self.unranked.clear()
+        while self._keys.get(self._heap[0][1]) is not self._heap[0][0]:
+            heapq.heappop(self._heap)
+        return self._heap[0]
+
+    def _sum(self, child: int) -> None:
+        kind, part = self._part(child)
+        had = self._parts.get(child)
+        if had == (kind, part):
             return
-        for leaf in leaves ^ self._leaves:
-            self._forget(leaf)
-        self._leaves = leaves
-        self._active = {node for leaf in leaves for node in self._tree.paths[leaf]}
+        if had is not None:
+            self._add(had[0], had[1], -1)
+        self._add(kind, part, 1)
+        self._parts[child] = kind, part
 
-    def _forget(self, leaf: int) -> None:
-        for node in self._tree.paths[leaf]:
-            self._keys.pop(node, None)
-            self._vectors.pop(node, None)
+    def _part(self, child: int) -> tuple[int, Sequence[Number]]:
+        vector = self._order.vector(child)
+        if child not in self.active:
+            return _IDLE, vector
+        kind, shares = self._order.key(child, vector)
+        if not shares[0]:
+            return _IDLE, vector
+        return kind, [Fraction(amount) / shares[0] if amount else 0 for amount in vector]
+
+    def _add(self, kind: int, part: Sequence[Number], times: int) -> None:
+        sums = self._sums[kind]
+        for place, amount in enumerate(part):
+            if amount:
+                sums[place] += times * amount
+
+
+_WEIGHTED: Final = 0
+_WEIGHTLESS: Final = 1
+_IDLE: Final = 2

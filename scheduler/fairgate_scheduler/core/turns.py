@@ -1,58 +1,147 @@
 """Filling in fair order: whose turn it is gets its best job placed, until nothing can be placed any more."""
 
-from collections.abc import Hashable, Mapping
-from typing import Generic, Protocol, TypeVar
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Protocol
 
 from fairgate_scheduler.core.contenders import Contender
-from fairgate_scheduler.core.ledger import Ledger, Line
+from fairgate_scheduler.core.ledger import Ledger, Way
+from fairgate_scheduler.core.lines import Line
+from fairgate_scheduler.core.usage import Usage
+from fairgate_scheduler.core.watch import Room, Shift, Watch, Why
 
-Way = TypeVar("Way")
 
-
-class Filling(Protocol[Way]):
+class Filling(Protocol):
     """One step of the refill: how a job could be placed now, and placing it."""
 
-    def look(self, contender: Contender) -> Way | None:
-        """A way to place the job; ``None``: there is none. Changes nothing."""
+    def look(self, contender: Contender, why: Why) -> Way | None:
+        """A way to place the job; ``None``: there is none. Changes nothing. ``why`` is told what stands in the way."""
 
     def place(self, contender: Contender, way: Way) -> None:
         """Place the job that way."""
 
 
-class Turns(Generic[Way]):
+class Turns:
     """Takes turns over the lines of the leaves.
 
-    A job that could not be placed is not looked at again, nor any of its equals, until something was taken out: as
-    long as jobs are only added there is ever less room. Only a claim that kept it may be gone after any placing.
+    A job that could not be placed is not looked at again, nor any of its equals, until something was taken out that
+    stood in its way: as long as jobs are only added there is ever less room. For the same reason a steady way stays
+    what it is while there is room for it. So after each placing only those leaves are looked at again for which it may
+    have changed something. A cautious ledger has all of them looked at.
     """
 
-    def __init__(self, ledger: Ledger, lines: Mapping[int, Line], step: Filling[Way]) -> None:
+    def __init__(self, ledger: Ledger, lines: Mapping[int, Line], step: Filling, room: Room = Usage.room) -> None:
         self._ledger = ledger
         self._lines = lines
         self._step = step
+        self._turns: dict[int, tuple[Contender, Way]] = {}
         self._hopeless: dict[int, set[Hashable]] = {}
-        self._removals = ledger.removals
+        self._places: dict[int, int] = {}
+        self._watch = Watch(room)
+        self._unsteady: set[int] = set()
+        self._unsure: set[int] = set()
+        self._displacing: set[int] = set()
 
     def run(self) -> None:
         """Place jobs until no leaf has one that can be placed."""
-        while True:
-            if self._ledger.removals != self._removals or self._ledger.claims is not None:
-                self._hopeless, self._removals = {}, self._ledger.removals
-            turns = {leaf: turn for leaf in sorted(self._lines) if (turn := self._first(leaf)) is not None}
-            if not turns:
-                return
-            leaf = self._ledger.order.least(turns)
-            contender, way = turns[leaf]
-            self._lines[leaf].pop(contender)
+        self._ledger.shifts.clear()
+        for leaf in sorted(self._lines):
+            self._look(leaf)
+        while self._turns:
+            leaf = self._ledger.order.least()
+            contender, way = self._turns[leaf]
+            self._lines[leaf].pop(self._places[leaf])
             self._step.place(contender, way)
+            shifts, self._ledger.shifts = self._ledger.shifts, []
+            again = self._all_again(leaf, shifts) if self._ledger.is_cautious else self._again(leaf, shifts)
+            for each in sorted(again):
+                self._look(each)
 
-    def _first(self, leaf: int) -> tuple[Contender, Way] | None:
-        hopeless = self._hopeless.setdefault(leaf, set())
-        for contender in self._lines[leaf].heads():
-            if contender.group in hopeless:
-                continue
-            way = self._step.look(contender)
-            if way is not None:
-                return contender, way
-            hopeless.add(contender.group)
-        return None
+    def _all_again(self, leaf: int, shifts: Iterable[Shift]) -> Iterable[int]:
+        """Every leaf, or every one that had a job that can be placed if nothing was taken out. Claims may be gone."""
+        if self._ledger.claims is None and all(shift.is_more for shift in shifts):
+            return {leaf, *self._turns}
+        self._hopeless.clear()
+        self._places.clear()
+        return list(self._lines)
+
+    def _again(self, leaf: int, shifts: Iterable[Shift]) -> Iterable[int]:
+        """The leaves whose turn may be another one after this leaf was served."""
+        if leaf in self._displacing:
+            self._unsure.add(leaf)
+        less = [shift for shift in shifts if not shift.is_more]
+        again = {leaf, *self._unsteady}
+        for shift in shifts:
+            if shift.is_more:
+                again.update(self._watch.narrowed(shift))
+        again.update(self._full(leaf))
+        again.intersection_update((leaf, *self._turns))
+        for shift in less:
+            for each, group in self._watch.opened(shift):
+                self._reopen(each, group)
+                again.add(each)
+        for each in self._unsettled(leaf, less):
+            self._hopeless.pop(each, None)
+            self._places.pop(each, None)
+            again.add(each)
+        return again
+
+    def _full(self, leaf: int) -> Iterable[int]:
+        """The leaves that may not start another job because of this one's."""
+        full, paths = self._ledger.limits.full_above(leaf), self._ledger.field.tree.paths
+        return [each for each in self._turns if not full.isdisjoint(paths[each])] if full else ()
+
+    def _unsettled(self, leaf: int, less: Iterable[Shift]) -> Iterable[int]:
+        """The leaves of which all has to be looked at again: this one if it lost something, and those not sure why."""
+        tree, contested = self._ledger.field.tree, self._ledger.field.bounds.contested
+        out, roots = set[int](), set[int]()
+        for shift in less:
+            if shift.charge.node == leaf:
+                out.add(leaf)
+            everywhere = any(row in contested for row, _ in shift.charge.physical)
+            roots.update(tree.roots if everywhere else (tree.root[shift.charge.node],))
+        if roots:
+            out.update(each for each in self._unsure if tree.root[each] in roots)
+        return out
+
+    def _reopen(self, leaf: int, group: Hashable) -> None:
+        self._hopeless.get(leaf, set()).discard(group)
+        self._places.pop(leaf, None)
+
+    def _look(self, leaf: int) -> None:
+        """Find the best job of a leaf that can be placed."""
+        hopeless, entries = self._hopeless.setdefault(leaf, set()), self._lines[leaf].entries
+        place = self._places.get(leaf, 0)
+        while place < len(entries):
+            contender = entries[place][2]
+            if contender.group not in hopeless:
+                why = Why()
+                way = self._step.look(contender, why)
+                self._keep(leaf, contender.group, why)
+                if way is not None:
+                    self._places[leaf] = place
+                    self._take_turns(leaf, contender, way)
+                    return
+                hopeless.add(contender.group)
+            place += 1
+        self._places[leaf] = place
+        self._unsteady.discard(leaf)
+        if self._turns.pop(leaf, None) is not None:
+            self._ledger.order.leave(leaf)
+
+    def _keep(self, leaf: int, group: Hashable, why: Why) -> None:
+        if why.blocks:
+            self._watch.block(leaf, group, why)
+        if why.is_unsure:
+            self._unsure.add(leaf)
+        if why.displaces:
+            self._displacing.add(leaf)
+
+    def _take_turns(self, leaf: int, contender: Contender, way: Way) -> None:
+        if leaf not in self._turns:
+            self._ledger.order.enter(leaf)
+        self._turns[leaf] = contender, way
+        if way.needs:
+            self._unsteady.discard(leaf)
+            self._watch.follow(leaf, way.needs)
+        else:
+            self._unsteady.add(leaf)

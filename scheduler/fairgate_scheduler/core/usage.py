@@ -1,7 +1,7 @@
 """What a set of jobs uses at every node of the quota tree and physically, and what still fits beside it."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 from fairgate_scheduler.core.amounts import Amount, Demand, Row
 from fairgate_scheduler.core.quota import BOUNDLESS, DIMENSIONS, QuotaTree, dimension, lift
@@ -16,7 +16,8 @@ class Charge:
 
     ``physical``: rows with a capacity. ``quota``: rows that the tenant's tree declares. ``owned``: those of them of
     which some tenant below the root has nominal quota. ``points``: what it adds to the share, by dimension.
-    ``common``: the same charge without the owned rows.
+    ``common``: the same charge without the owned rows. ``cells``: row and tenant wherever it counts, -1 for what is
+    physically there; ``shared``: those that it has in common with other tenants, and the most that it adds there.
     """
 
     node: int
@@ -26,6 +27,8 @@ class Charge:
     owned: Numbered
     points: tuple[int, ...]
     common: "Charge | None" = None
+    cells: tuple[tuple[int, int], ...] = ()
+    shared: tuple[tuple[int, int, Amount], ...] = ()
 
 
 class Bounds:
@@ -39,6 +42,7 @@ class Bounds:
         self.capacity = [*tree.capacity, *(BOUNDLESS for _ in extra)]
         for row, amount in capacity.items():
             self.capacity[self.row_index[row]] = lift(amount)
+        self.contested = frozenset(row for row in range(len(self.rows)) if self._is_contested(row))
         self._charges: dict[tuple[int, tuple[tuple[Row, Amount], ...]], Charge] = {}
         self._possible: dict[Charge, bool] = {}
 
@@ -59,6 +63,16 @@ class Bounds:
             known = self._possible[charge] = Usage(self).fits(charge)
         return known
 
+    def _is_contested(self, row: int) -> bool:
+        """Whether capacity could be short while every quota is kept. If all trees declare a row and own no more than
+        there is, it can not: no tree uses more than all that its tenants own."""
+        tree = self.tree
+        if self.capacity[row] >= BOUNDLESS:
+            return False
+        if row >= len(tree.rows) or not all(row in tree.declared[root] for root in tree.roots):
+            return True
+        return sum(tree.tables[row].nominal) > self.capacity[row]
+
     def _make(self, node: int, rows: list[tuple[int, Amount]]) -> Charge:
         tree, root = self.tree, self.tree.root[node]
         declared, owned, coefficients = tree.declared[root], tree.owned[root], tree.coefficients[root]
@@ -69,16 +83,21 @@ class Bounds:
                 points[place] += amount * coefficients[row]
         quota = tuple((row, amount) for row, amount in rows if row in declared)
         physical = tuple((row, amount) for row, amount in rows if self.capacity[row] < BOUNDLESS)
-        common = Charge(
+        mine = tuple(each for each in quota if each[0] in owned)
+        common = self._charge(
             node,
-            tree.paths[node],
             tuple(each for each in physical if each[0] not in owned),
             tuple(each for each in quota if each[0] not in owned),
-            (),
-            (0,) * len(DIMENSIONS),
         )
-        mine = tuple(each for each in quota if each[0] in owned)
-        return Charge(node, tree.paths[node], physical, quota, mine, tuple(points), common)
+        return replace(self._charge(node, physical, quota), owned=mine, points=tuple(points), common=common)
+
+    def _charge(self, node: int, physical: Numbered, quota: Numbered) -> Charge:
+        path = self.tree.paths[node]
+        cells = [(row, -1, amount) for row, amount in physical]
+        cells += [(row, each, amount) for row, amount in quota for each in path]
+        shared = tuple(each for each in cells if each[1] != node and (each[1] >= 0 or each[0] in self.contested))
+        points = (0,) * len(DIMENSIONS)
+        return Charge(node, path, physical, quota, (), points, None, tuple(each[:2] for each in cells), shared)
 
 
 class Usage:
@@ -118,6 +137,26 @@ class Usage:
         """
         return self.fits_physically(charge, floor) and self._fits_quota(charge, floor)
 
+    def block(self, charge: Charge) -> tuple[int, int, int] | None:
+        """Where a job does not fit beside these, the first such place: row, tenant or -1 for what is there, and how
+        much room it takes at least. ``None``: it fits.
+        """
+        for row, amount in charge.physical:
+            if self.physical[row] + amount > self.bounds.capacity[row]:
+                return row, -1, amount
+        for row, amount in charge.quota:
+            table, used, least = self.bounds.tree.tables[row], self.used[row], amount
+            for node in charge.path:
+                after = used[node] + amount
+                if after > table.ceiling[node]:
+                    return row, node, least
+                kept = table.kept[node]
+                if after <= kept:
+                    break
+                amount = min(amount, after - kept)
+                least -= kept
+        return None
+
     def fits_physically(self, charge: Charge, floor: "Usage | None" = None) -> bool:
         """Whether there is capacity for a job beside these, whatever the quotas say."""
         physical, capacity = self.physical, self.bounds.capacity
@@ -126,6 +165,30 @@ class Usage:
             if after > capacity[row] and (floor is None or after > floor.physical[row]):
                 return False
         return True
+
+    def room(self, row: int, node: int) -> int:
+        """How much more of a row a tenant may use, itself and on behalf of those below; of node -1 the whole place."""
+        if node < 0:
+            return self.bounds.capacity[row] - self.physical[row]
+        return self.bounds.tree.tables[row].ceiling[node] - self.used[row][node]
+
+    def nominal_room(self, row: int, node: int) -> int:
+        """The same, if the tenant is not to use more than its quota either."""
+        if node < 0:
+            return self.room(row, node)
+        table = self.bounds.tree.tables[row]
+        return min(table.ceiling[node], table.quota[node]) - self.used[row][node]
+
+    def over(self, charge: Charge) -> Iterator[tuple[int, int]]:
+        """Where a charge counts and more is used than the bound: row and node, or -1 where it is the capacity."""
+        for row, _ in charge.physical:
+            if self.physical[row] > self.bounds.capacity[row]:
+                yield row, -1
+        for row, _ in charge.quota:
+            ceiling, used = self.bounds.tree.tables[row].ceiling, self.used[row]
+            for node in charge.path:
+                if used[node] > ceiling[node]:
+                    yield row, node
 
     def is_within(self, node: int, charge: Charge) -> bool:
         """Whether a tenant (the job's own, or one above it) would stay within its nominal quota with this job.

@@ -1,6 +1,6 @@
 """What of a leaf's jobs stays within its own nominal quota: the walk of the refill's first step."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import NamedTuple
@@ -13,12 +13,16 @@ Entry = tuple[Contender, Choice]
 
 
 class Change(NamedTuple):
-    """What taking one pending job into a walk does: which running or new jobs fall out of it, and which come in."""
+    """What taking one pending job into a walk does: which running or new jobs fall out of it, and which come in.
 
-    entries: tuple[Entry, ...]
-    selected: Mapping[Contender, Choice]
-    gone: tuple[Contender, ...]
-    came: tuple[Entry, ...]
+    ``selected`` is all that is selected then; ``None``: what was, and the job.
+    """
+
+    entry: Entry
+    place: int
+    selected: Mapping[Contender, Choice] | None = None
+    gone: tuple[Contender, ...] = ()
+    came: tuple[Entry, ...] = ()
 
 
 @dataclass(slots=True)
@@ -62,12 +66,20 @@ class Walk:
         entries = [(each, each.held) for each in running if each.held is not None]
         if by_priority:
             entries.sort(key=lambda entry: -entry[0].priority)
-        self.entries: Sequence[Entry] = entries
+        self.entries = entries
         self._before: dict[int, tuple[_Sums, int]] = {}
         self._outside: set[tuple[int, Charge]] = set()
         self._is_settled = True
         self._walked = self._rewalk()
-        self.selected: Mapping[Contender, Choice] = self._walked
+        self.selected = dict(self._walked)
+
+    def copy(self) -> "Walk":
+        """An independent copy."""
+        other = Walk.__new__(Walk)
+        other._quota, other._by_priority, other._is_settled = self._quota, self._by_priority, self._is_settled
+        other.entries, other.selected, other._walked = self.entries[:], dict(self.selected), dict(self._walked)
+        other._before, other._outside = dict(self._before), set(self._outside)
+        return other
 
     def trial(self, contender: Contender, choice: Choice) -> Change | None:
         """What taking a pending job in would do; ``None``: it would not stay within. Changes nothing."""
@@ -75,30 +87,54 @@ class Walk:
         if key in self._outside:
             return None
         place = self._place_of(contender)
-        sums, selected = self._state_before(place)
+        sums, count = self._before[place]
         if not self._is_within(sums, contender, choice.charge):
             self._outside.add(key)
             return None
-        entries = (*self.entries[:place], (contender, choice), *self.entries[place:])
-        selected[contender] = choice
+        entry = (contender, choice)
         if place == len(self.entries) and self._is_settled:
-            return Change(entries, selected, (), ())
+            return Change(entry, place)
+        sums, selected = sums.copy(), dict(islice(self._walked.items(), count))
+        selected[contender] = choice
         _add(sums.selected, choice.charge)
         self._walk(self.entries[place:], sums, selected)
         gone = tuple(each for each in self.selected if each not in selected)
         came = tuple(entry for entry in selected.items() if entry[0] not in self.selected and entry[0] is not contender)
-        return Change(entries, selected, gone, came)
+        return Change(entry, place, selected, gone, came)
+
+    def is_selected(self, contender: Contender, change: Change) -> bool:
+        """Whether a job is selected after a change."""
+        return contender in (self.selected if change.selected is None else change.selected)
 
     def accept(self, change: Change, displaced: Iterable[Contender]) -> None:
         """Take the job of a trial in. Pending jobs that fell out leave the walk, as do displaced running ones."""
-        leaving = {each for each in change.gone if each.held is None}
+        self._outside.clear()
         giving_way = set(displaced)
-        self.entries = [entry for entry in change.entries if entry[0] not in leaving and entry[0] not in giving_way]
-        self.selected = change.selected
+        if change.selected is None and not giving_way:
+            self._append(*change.entry)
+            return
+        leaving = giving_way.union(each for each in change.gone if each.held is None)
+        entries = [*self.entries[: change.place], change.entry, *self.entries[change.place :]]
+        self.entries = [entry for entry in entries if entry[0] not in leaving]
+        if change.selected is None:
+            self.selected[change.entry[0]] = change.entry[1]
+        else:
+            self.selected = dict(change.selected)
         # With displaced ones out of the way more may stay within: what is selected changes only with the next trial.
         self._is_settled = not giving_way
-        self._outside.clear()
         self._walked = self._rewalk()
+
+    def _append(self, contender: Contender, choice: Choice) -> None:
+        """Take a job in that comes last, and stays within beside all that is selected."""
+        end = len(self.entries)
+        sums, count = self._before[end]
+        selected = dict(sums.selected)
+        _add(selected, choice.charge)
+        if end and self.entries[-1][0].priority == contender.priority:
+            del self._before[end]
+        self._before[end + 1] = _Sums(selected, sums.skipped, sums.passed, sums.youngest), count + 1
+        self.entries.append((contender, choice))
+        self.selected[contender] = self._walked[contender] = choice
 
     def _rewalk(self) -> dict[Contender, Choice]:
         """Walk all entries, and remember how things stand before each drop of the priority."""
@@ -111,11 +147,6 @@ class Walk:
                 self._before[place] = sums.copy(), len(selected)
                 start = place
         return selected
-
-    def _state_before(self, place: int) -> tuple[_Sums, dict[Contender, Choice]]:
-        """The sums before an entry, and what is selected before it."""
-        sums, count = self._before[place]
-        return sums.copy(), dict(islice(self._walked.items(), count))
 
     def _place_of(self, contender: Contender) -> int:
         place = len(self.entries)

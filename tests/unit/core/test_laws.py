@@ -5,6 +5,7 @@ from collections.abc import Collection
 import pytest
 from fairgate_scheduler.core.contenders import Choice, Contender, Field
 from fairgate_scheduler.core.laws import check_laws
+from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.tenancy import Config, Policy
 from fairgate_scheduler.testing.worlds import World, config_of, owner, takes
 
@@ -30,9 +31,13 @@ class Plan:
 
     def check(self, evicted: Collection[str] = (), admitted: Collection[tuple[str, int]] = ()) -> None:
         gone = [each for each in self.running if each.job.id in evicted]
-        check_laws(
-            self.field, self.running, gone, [(self.pending[name], self.choice(name, at)) for name, at in admitted]
-        )
+        check_laws(self.register(), gone, [(self.pending[name], self.choice(name, at)) for name, at in admitted])
+
+    def register(self) -> Register:
+        register = Register(self.field)
+        for each in self.running:
+            register.start(each)
+        return register
 
     def choice(self, name: str, option: int) -> Choice:
         job = self.world.jobs[name]
@@ -75,4 +80,4 @@ def test_a_charge_other_than_the_options_is_caught():
     plan = Plan(two_owners())
     contender: Contender = plan.pending["a1"]
     with pytest.raises(AssertionError, match="a1 would be charged other than its option 0 says"):
-        check_laws(plan.field, plan.running, [], [(contender, Choice(0, plan.choice("a1", 1).charge))])
+        check_laws(plan.register(), [], [(contender, Choice(0, plan.choice("a1", 1).charge))])
