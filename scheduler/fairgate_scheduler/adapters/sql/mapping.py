@@ -26,13 +26,13 @@ Column = tuple[str, Callable[[Any], Any] | None, Callable[[Any], Any] | None]
 class RowMapping(Generic[T]):
     """How records of one dataclass lie in a table. Records with equal texts in a ``shared`` column share its value."""
 
-    def __init__(self, kind: type[T], shared: str | None = None) -> None:
+    def __init__(self, kind: type[T], *shared: str) -> None:
         record: Any = kind
         hints = get_type_hints(kind)
         self._kind: Callable[..., T] = kind
         columns = (_column(field.name, hints[field.name]) for field in fields(record))
         self._columns = [
-            (name, encode, lru_cache(maxsize=4096)(decode) if decode is not None and name == shared else decode)
+            (name, encode, lru_cache(maxsize=4096)(decode) if decode is not None and name in shared else decode)
             for name, encode, decode in columns
         ]
 
@@ -64,9 +64,9 @@ def _column(name: str, hint: Any) -> Column:
     return name, lambda value: dumps(codec.encode(value)), lambda text: codec.decode(json.loads(text))
 
 
-JOB = RowMapping(Job, shared="options")  # few kinds of jobs are submitted many times, and read in every cycle
+JOB = RowMapping(Job, "options", "backoff", "state", "fallback")  # few kinds of jobs are submitted many times
 SUBMISSION = RowMapping(Submission)
-ATTEMPT = RowMapping(Attempt)
+ATTEMPT = RowMapping(Attempt, "demand", "state")
 EVENT = RowMapping(Event)
 REQUEST = RowMapping(RequestRecord)
 EFFECT = RowMapping(Effect)
