@@ -47,12 +47,6 @@ class Rounds:
                 return
         raise AssertionError(f"the refill does not come to rest: after {MAX_ROUNDS} rounds it still changes something")
 
-    def changes(self) -> list[str]:
-        """Who goes or comes, whatever went and came back between."""
-        held = {each.job.id: held_by(each).option for each in self.before}
-        holds = {each.job.id: held_by(each).option for each in self.running}
-        return sorted(each for each in held.keys() | holds.keys() if held.get(each) != holds.get(each))
-
     def difference(self) -> Plan:
         """The plan: what is different from what ran before. A job that came back to what it held is not."""
         kept = {name for name, each in self.gone.items() if name in self.new and _is_same(each, self.new[name])}
@@ -113,26 +107,32 @@ class Rounds:
         claims = self.foresight.claims(self.register.all_pending()) if self.foresight and has_claims else None
         return refill(self.register, claims)
 
-    def _check_idempotence(self, kept: set[str], admitted: Sequence[tuple[Contender, Choice]]) -> None:
+    def _check_idempotence(self, kept: set[str]) -> None:
         """The last round has found nothing to change; it has to be asked again only where it saw another order.
 
-        A job that was evicted and came back to what it held is never touched, so it keeps its place by admission; and
-        one that was admitted and went again has been pending all the time. Planned again some may come and go once
-        more: what counts is that the difference of it all is nothing.
+        A job that was evicted and came back to what it held is never touched, so it keeps its place by admission.
         """
-        first = {each.job.id: each for each in self.before if each.job.id in kept}
-        waiting = {each.job.id: each for each in self.waiting}
-        pending = [waiting.get(each.job.id, each) for each in self.pending]
-        if all(first.get(each.job.id, each) is each for each in self.running) and pending == self.pending:
-            return
-        last = max((each.admission for each in self.before), default=0)
-        running = [each for each in self.before if each.job.id in kept] + [
-            self.world.admitted(each, choice, last + place) for place, (each, choice) in enumerate(admitted, 1)
-        ]
-        again = Rounds(self.world, tuple(running), running, pending, self.foresight)
-        again.repeat()
-        changes = again.changes()
+        register = self.register
+        for each in self.new.values():
+            self._do(register.stop, register.start, each)
+        for name in kept:
+            self._do(register.start, register.stop, self.gone[name])
+        first = max(each.admission for each in self.gone.values())
+        last = max(first, register.last_admission())
+        for place, each in enumerate((each for name, each in self.new.items() if name not in kept), 1):
+            self._do(register.start, register.stop, replace(each, admission=last + place))
+        target = self._refill()
+        changes = [each.job.id for each in (*target.evicted, *target.causes)]
         assert not changes, f"not idempotent: planned again, {changes} would go or come"
+
+    def _do(self, do: Act, undo: Act, contender: Contender) -> None:
+        do(contender)
+        self.undo.append((undo, contender))
+
+    def _take_back(self) -> None:
+        while self.undo:
+            undo, contender = self.undo.pop()
+            undo(contender)
 
     def _preempt(self, evicted: Contender, started: set[str]) -> Preempt:
         reason = self.reasons[evicted.job.id]
