@@ -120,7 +120,8 @@ class ServerProcess:
 
     def attempts(self) -> list[AttemptDir]:
         """Every attempt that was ever launched, or was to be."""
-        return sorted(map(AttemptDir, self.state_dir.glob("attempts/*/*/*")), key=lambda each: each.path)
+        folders = sorted(each for each in self.state_dir.glob("attempts/*/*/*") if each.name.isdigit())
+        return [AttemptDir(each) for each in folders]  # beside them lies whose they are
 
     def leftovers(self) -> list[str]:
         """Processes and temporary folders of attempts."""
