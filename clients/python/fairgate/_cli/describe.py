@@ -2,20 +2,41 @@
 
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from fairgate._cli import names, table, times
 from fairgate._cli.get import Output, number, percent, weighted_share
 from fairgate._cli.plain import dump
+from fairgate._cli.report import usage_error
 from fairgate._cli.session import OutputFormat, Session, session_of
 from fairgate._durations import format_duration
 from fairgate._models import Attempt, Explanation, Job, Need, OptionCharge
 from fairgate._quota_models import Tenant
 
 app = typer.Typer()
-describing = typer.Typer(no_args_is_help=True, help="Show everything about one job or tenant.")
+
+
+class Things(TyperGroup):
+    """The kinds of things that can be described. Of a name with a slash it is clear what it names."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command for these arguments. Raises FairgateError for a name that could be either."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            args = [_kind_of(args[0]), *args]
+        return super().resolve_command(ctx, args)
+
+
+def _kind_of(name: str) -> str:
+    if "/" not in name:
+        remedy = f"write `fairgate describe job TENANT/{name}` or `fairgate describe tenant {name}`"
+        raise usage_error(f"{name!r} could be a job or a tenant", remedy)
+    return "tenant" if name.startswith("tenants/") and name.count("/") == 1 else "job"
+
+
+describing = typer.Typer(cls=Things, no_args_is_help=True, help="Show everything about one job or tenant.")
 _AS_DATA = (OutputFormat.JSON, OutputFormat.YAML)
 
 

@@ -176,6 +176,15 @@ h100     nvidia.com/gpu   8       4      capacity       b 4
     assert told["options"][0]["needs"][0]["holders"] == {"b": "4"}
 
 
+def test_describe_takes_a_name_that_can_mean_one_thing_only(fg, story):
+    assert fg("describe", "a/train").stdout == fg("describe", "job", "a/train").stdout
+    assert fg("describe", "tenants/a/jobs/train", "-o", "json").stdout.startswith("{")
+    assert fg("describe", "tenants/b").stdout == fg("describe", "tenant", "b").stdout
+    result = fg("describe", "train")
+    remedy = "write `fairgate describe job TENANT/train` or `fairgate describe tenant train`"
+    assert (result.exit_code, result.stderr) == (2, f"error: 'train' could be a job or a tenant\n  fix: {remedy}\n")
+
+
 def test_describe_tenant(fg, story):
     text = fg("describe", "tenant", "b").stdout
     assert text.startswith(
