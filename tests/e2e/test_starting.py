@@ -16,7 +16,7 @@ def up(server):
     """Run ``fairgate up`` with options that it can not start with; returns its exit code and its errors."""
 
     def run(*options, **env):
-        done = server.run("up", *options, GRPC_VERBOSITY="NONE", **env)
+        done = server.run("up", *options, **env)
         assert done.stdout == ""
         return done.returncode, done.stderr
 

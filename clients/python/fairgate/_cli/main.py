@@ -1,6 +1,5 @@
 """The command ``fairgate``: root options, the commands, and the one place where errors become text and exit codes."""
 
-import os
 import sys
 from collections.abc import Callable
 from typing import Annotated, Any
@@ -101,5 +100,4 @@ app.add_typer(describe.describing, name="describe")
 
 def run() -> None:
     """What the console script calls."""
-    os.environ.setdefault("GRPC_VERBOSITY", "NONE")
     sys.exit(app(prog_name="fairgate"))

@@ -73,10 +73,12 @@ class GrpcServer:
         check_address(address)
         if address.startswith(_UNIX):
             _make_way(Path(address.removeprefix(_UNIX)))
+        else:
+            _check_free(address)
         try:
             port = self._server.add_insecure_port(address)
         except RuntimeError as error:
-            raise AddressError(f"can not listen on {address}: it is taken, or not allowed; choose another") from error
+            raise AddressError(_can_not_listen(address)) from error
         if address.startswith(_UNIX):
             Path(address.removeprefix(_UNIX)).chmod(0o600)
             self.address = address
@@ -146,6 +148,23 @@ def check_address(address: str) -> None:
         raise AddressError(f"{address!r} is no address; write unix:/path/to/socket or 127.0.0.1:PORT")
     if not _is_loopback(host):
         raise AddressError(f"{host!r} is not loopback: the token would travel in the clear; use 127.0.0.1 or unix:")
+
+
+def _check_free(address: str) -> None:
+    """Raise AddressError if the port can not be had. Asked before gRPC tries, which would print lines of its own."""
+    host, _, port = address.rpartition(":")
+    try:
+        name = host.removeprefix("[").removesuffix("]")
+        family, kind, protocol, _, where = socket.getaddrinfo(name, int(port), type=socket.SOCK_STREAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # as gRPC does: closed connections may linger
+            probe.bind(where)
+    except OSError as error:
+        raise AddressError(_can_not_listen(address)) from error
+
+
+def _can_not_listen(address: str) -> str:
+    return f"can not listen on {address}: it is taken, or not allowed; choose another"
 
 
 def _make_way(path: Path) -> None:
