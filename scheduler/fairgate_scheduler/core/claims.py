@@ -10,7 +10,10 @@ from typing import NamedTuple
 
 from fairgate_scheduler.core.amounts import Row
 from fairgate_scheduler.core.contenders import Choice, Contender, Field
+from fairgate_scheduler.core.forecast import end_ms
 from fairgate_scheduler.core.ledger import Ledger
+from fairgate_scheduler.core.releases import Release, Releases
+from fairgate_scheduler.core.tenancy import QuotaCut
 from fairgate_scheduler.core.usage import Usage
 
 Start = Callable[[Contender, Mapping[Contender, Choice]], int | None]
@@ -18,11 +21,28 @@ Start = Callable[[Contender, Mapping[Contender, Choice]], int | None]
 
 
 class _Claimant(NamedTuple):
-    """``kind``: claimants of equal kinds bind alike. ``rows``: of all options that it could ever take."""
+    """``kind``: claimants of equal kinds bind alike. ``rows``: of all options that it could ever take.
+
+    ``is_plain``: until it starts nothing but room is in question: its options, limits and budgets do not change.
+    """
 
     contender: Contender
     kind: Hashable
     rows: frozenset[Row]
+    is_plain: bool
+
+
+class _State:
+    """What is placed at one moment of a refill, and when claimants would start beside it."""
+
+    def __init__(self, key: Hashable, target: Mapping[Contender, Choice]) -> None:
+        self.key = key
+        self.target = target
+        self.alone: dict[Hashable, Release | int | None] = {}
+        self.releases: Releases | None = None
+        self.least: dict[int, int] = {}
+        for each in target:
+            self.least[each.leaf] = min(each.priority, self.least.get(each.leaf, each.priority))
 
 
 class BackfillClaims:
@@ -35,6 +55,8 @@ class BackfillClaims:
             (self._claimant(each) for each in pending if each.is_claimant), key=lambda each: each.contender.rank
         )
         self._starts: dict[Hashable, int | None] = {}
+        self._state: _State | None = None
+        self._state_key: Hashable = None
 
     def __bool__(self) -> bool:
         return any(each.rows for each in self._claimants)
@@ -70,23 +92,62 @@ class BackfillClaims:
     def _delays(
         self, ledger: Ledger, claimant: _Claimant, contender: Contender, choice: Choice, gone: Sequence[Contender]
     ) -> bool:
-        leaving = {each for each in gone if each not in ledger.protected}
-        target = {each: placed for each, placed in ledger.placed.items() if each not in leaving}
-        state = frozenset((each, placed.option) for each, placed in target.items())
-        alone = self._start_of(claimant, target, (state,))
-        if alone is None or alone <= self._field.now_ms:
+        state = self._state_of(ledger, gone)
+        if claimant.kind not in state.alone:
+            state.alone[claimant.kind] = self._alone(claimant, state)
+        alone = state.alone[claimant.kind]
+        at_ms = alone.at_ms if isinstance(alone, Release) else alone
+        if at_ms is None or at_ms <= self._field.now_ms:
             return False
-        key = (state, contender.leaf, contender.group, choice.option)
-        beside = self._start_of(claimant, {**target, contender: choice}, key)
-        return beside is None or beside > alone
+        if isinstance(alone, Release) and not self._is_weaker(contender, claimant.contender):
+            if end_ms(self._field, contender, choice) <= at_ms:
+                return False
+            alone.usage.add(choice.charge)
+            fits, entitled = self._fits(claimant, alone.usage), self._may_reclaim(claimant, alone.usage)
+            alone.usage.remove(choice.charge)
+            if fits or not entitled:
+                return not fits
+        key = (state.key, claimant.kind, contender.leaf, contender.group, choice.option)
+        if key not in self._starts:
+            self._starts[key] = self._start(claimant.contender, {**state.target, contender: choice})
+        beside = self._starts[key]
+        return beside is None or beside > at_ms
 
-    def _start_of(
-        self, claimant: _Claimant, target: Mapping[Contender, Choice], key: tuple[Hashable, ...]
-    ) -> int | None:
-        whole = (claimant.kind, *key)
-        if whole not in self._starts:
-            self._starts[whole] = self._start(claimant.contender, target)
-        return self._starts[whole]
+    def _state_of(self, ledger: Ledger, gone: Sequence[Contender]) -> _State:
+        leaving = frozenset(each for each in gone if each not in ledger.protected)
+        if self._state is None or self._state_key != (ledger, ledger.version, leaving):
+            target = {each: placed for each, placed in ledger.placed.items() if each not in leaving}
+            self._state_key = (ledger, ledger.version, leaving)
+            self._state = _State(frozenset((each, placed.option) for each, placed in target.items()), target)
+        return self._state
+
+    def _alone(self, claimant: _Claimant, state: _State) -> Release | int | None:
+        """When a claimant starts beside a state. A ``Release``: as soon as there is room, and nobody gives way."""
+        contender, policy = claimant.contender, self._field.policy
+        has_weaker = policy.priority_preemption and state.least.get(contender.leaf, contender.priority) < (
+            contender.priority
+        )
+        if not claimant.is_plain or has_weaker or policy.rebalance or policy.quota_cut is QuotaCut.RECLAIM:
+            return self._start(contender, state.target)
+        if state.releases is None:
+            ends = ((end_ms(self._field, each, placed), placed.charge) for each, placed in state.target.items())
+            state.releases = Releases(self._field.bounds, self._field.now_ms, ends)
+        release = state.releases.first(lambda usage: self._fits(claimant, usage) or self._may_reclaim(claimant, usage))
+        if release is None or self._fits(claimant, release.usage):
+            return release
+        return self._start(contender, state.target)
+
+    def _is_weaker(self, contender: Contender, other: Contender) -> bool:
+        """Whether it could be made to give way to another job of its tenant."""
+        by_priority = self._field.policy.priority_preemption and contender.leaf == other.leaf
+        return by_priority and contender.priority < other.priority
+
+    def _fits(self, claimant: _Claimant, usage: Usage) -> bool:
+        return any(usage.fits(choice.charge) for choice in claimant.contender.choices)
+
+    def _may_reclaim(self, claimant: _Claimant, usage: Usage) -> bool:
+        """Whether it would be within the nominal quota of its leaf or of a tenant above it."""
+        return self._is_entitled(claimant.contender, usage)
 
     def _precedes(self, ledger: Ledger, one: Contender, other: Contender) -> bool:
         """Whether one comes before the other: in their leaf by its order, else by the shares below where they meet."""
@@ -106,6 +167,15 @@ class BackfillClaims:
         return any(nominal.is_within(node, choice.charge) for node in path[:-1] for choice in contender.choices)
 
     def _claimant(self, contender: Contender) -> _Claimant:
-        job = contender.job
-        rows = frozenset(row for choice in self._field.possible(job) for row in job.options[choice.option].demand)
-        return _Claimant(contender, (contender.leaf, contender.group, tuple(sorted(job.backoff.items()))), rows)
+        job, field = contender.job, self._field
+        possible = field.possible(job)
+        rows = frozenset(row for choice in possible for row in job.options[choice.option].demand)
+        tenants = [field.config.tenants[each] for each in field.config.paths[job.tenant]]
+        is_limited = any(each.budget is not None or each.max_running_jobs is not None for each in tenants)
+        is_plain = bool(contender.choices) and not is_limited and len(possible) == len(contender.choices)
+        kind = (
+            (contender.leaf, contender.group)
+            if not is_plain
+            else (contender.leaf, contender.priority, tuple(choice.charge for choice in contender.choices))
+        )
+        return _Claimant(contender, (*kind, tuple(sorted(job.backoff.items()))), rows, is_plain)
