@@ -31,12 +31,17 @@ class Foresight(Protocol):
 
 @dataclass(slots=True)
 class Rounds:
-    """What has gone and what is new after each round. ``undo`` takes it all back: the register stays as it was."""
+    """What has gone and what is new after each round. In the end ``take_back``: the register stays as it was.
+
+    ``evicted``: who was evicted and is pending. ``waited``: who was pending before it was admitted.
+    """
 
     register: Register
     foresight: Foresight | None = None
     gone: dict[str, Contender] = field(default_factory=dict)
     new: dict[str, Contender] = field(default_factory=dict)
+    evicted: dict[str, Contender] = field(default_factory=dict)
+    waited: dict[str, Contender] = field(default_factory=dict)
     reasons: dict[str, Reason] = field(default_factory=dict)
     undo: list[tuple[Act, Contender]] = field(default_factory=list)
 
@@ -47,22 +52,35 @@ class Rounds:
                 return
         raise AssertionError(f"the refill does not come to rest: after {MAX_ROUNDS} rounds it still changes something")
 
+    def changes(self) -> tuple[list[Contender], list[Contender]]:
+        """Who goes and who comes, all in all, each in the order of admission. A job that came back does neither."""
+        kept = self._kept()
+        gone = [each for name, each in self.gone.items() if name not in kept]
+        new = [each for name, each in self.new.items() if name not in kept]
+        return sorted(gone, key=lambda each: each.admission), new
+
     def difference(self) -> Plan:
-        """The plan: what is different from what ran before. A job that came back to what it held is not."""
-        kept = {name for name, each in self.gone.items() if name in self.new and _is_same(each, self.new[name])}
-        admitted = [(each, held_by(each)) for name, each in self.new.items() if name not in kept]
-        evicted = sorted(
-            (each for name, each in self.gone.items() if name not in kept), key=lambda contender: contender.admission
-        )
-        if kept:
-            self._check_idempotence(kept)
-        self._take_back()
+        """The plan: what is different from what ran before."""
+        evicted, new = self.changes()
+        admitted = [(each, held_by(each)) for each in new]
+        self._check_idempotence()
+        self.take_back()
         check_laws(self.register, evicted, admitted)
         started = {each.job.id for each, _ in admitted}
         return Plan(
             tuple(self._preempt(each, started) for each in evicted),
             tuple(Admit(each.job.id, choice.option) for each, choice in admitted),
         )
+
+    def take_back(self) -> None:
+        """Undo all that these rounds have done to the register."""
+        while self.undo:
+            undo, contender = self.undo.pop()
+            undo(contender)
+
+    def _kept(self) -> set[str]:
+        """The jobs that were evicted and came back to what they held."""
+        return {name for name, each in self.gone.items() if name in self.new and _is_same(each, self.new[name])}
 
     def _round(self) -> bool:
         """Refill once, and make that what runs. Returns whether another round might change something."""
@@ -83,10 +101,13 @@ class Rounds:
         for each in target.evicted:
             if self.new.pop(each.job.id, None) is None:
                 self.gone[each.job.id] = each
+            waiting = self.evicted[each.job.id] = register.field.evicted(each)
             self._do(register.stop, register.start, each)
-            self._do(register.put, register.drop, register.field.evicted(each))
+            self._do(register.put, register.drop, waiting)
         for pending, running in admitted:
             self.new[running.job.id] = running
+            if self.evicted.pop(running.job.id, None) is None:
+                self.waited[running.job.id] = pending
             self._do(register.drop, register.put, pending)
             self._do(register.start, register.stop, running)
         return bool(target.evicted or admitted)
@@ -107,32 +128,36 @@ class Rounds:
         claims = self.foresight.claims(self.register.all_pending()) if self.foresight and has_claims else None
         return refill(self.register, claims)
 
-    def _check_idempotence(self, kept: set[str]) -> None:
+    def _check_idempotence(self) -> None:
         """The last round has found nothing to change; it has to be asked again only where it saw another order.
 
-        A job that was evicted and came back to what it held is never touched, so it keeps its place by admission.
+        A job that was evicted and came back to what it held is never touched, so it keeps its place by admission; and
+        one that was admitted and went again has been pending all the time. Planned again some may come and go once
+        more: what counts is that the difference of it all is nothing.
         """
-        register = self.register
+        register, kept = self.register, self._kept()
+        lapsed = [name for name in self.evicted if name not in self.gone]
+        if not kept and not lapsed:
+            return
         for each in self.new.values():
             self._do(register.stop, register.start, each)
         for name in kept:
             self._do(register.start, register.stop, self.gone[name])
-        first = max(each.admission for each in self.gone.values())
-        last = max(first, register.last_admission())
+        for name in lapsed:
+            self._do(register.drop, register.put, self.evicted[name])
+            self._do(register.put, register.drop, self.waited[name])
+        last = max([register.last_admission(), *(each.admission for each in self.gone.values())])
         for place, each in enumerate((each for name, each in self.new.items() if name not in kept), 1):
             self._do(register.start, register.stop, replace(each, admission=last + place))
-        target = self._refill()
-        changes = [each.job.id for each in (*target.evicted, *target.causes)]
+        again = Rounds(register, self.foresight)
+        again.repeat()
+        changes = [each.job.id for many in again.changes() for each in many]
+        again.take_back()
         assert not changes, f"not idempotent: planned again, {changes} would go or come"
 
     def _do(self, do: Act, undo: Act, contender: Contender) -> None:
         do(contender)
         self.undo.append((undo, contender))
-
-    def _take_back(self) -> None:
-        while self.undo:
-            undo, contender = self.undo.pop()
-            undo(contender)
 
     def _preempt(self, evicted: Contender, started: set[str]) -> Preempt:
         reason = self.reasons[evicted.job.id]

@@ -26,7 +26,6 @@ def test_a_limit_on_running_jobs_with_rebalance():
     assert not plan_cycle(world.snapshot(), world.now_ms)
 
 
-@pytest.mark.xfail(strict=True, raises=AssertionError, reason="one more refill is asked for no change, not the plan")
 def test_a_job_that_goes_and_comes_back_within_one_plan():
     # First p pushes x out; then y is within its department's nominal and pushes p out, and x comes back. Planned again
     # the same happens, and the difference is nothing; one refill alone would change something.
