@@ -29,7 +29,7 @@ from google.protobuf import field_mask_pb2 as google_dot_protobuf_dot_field__mas
 from google.rpc import status_pb2 as google_dot_rpc_dot_status__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!fairgate_api/v1/job_service.proto\x12\x0f\x66\x61irgate_api.v1\x1a\x1a\x66\x61irgate_api/v1/jobs.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\"\xb3\x01\n\x10SubmitJobRequest\x12)\n\x06parent\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\x12\x10\x66\x61irgate.dev/Job\x12\x14\n\x06job_id\x18\x02 \x01(\tB\x04\xe2\x41\x01\x01\x12\'\n\x03job\x18\x03 \x01(\x0b\x32\x14.fairgate_api.v1.JobB\x04\xe2\x41\x01\x02\x12\x18\n\nrequest_id\x18\x04 \x01(\tB\x04\xe2\x41\x01\x01\x12\x1b\n\rvalidate_only\x18\x05 \x01(\x08\x42\x04\xe2\x41\x01\x01\"y\n\x11SubmitJobsRequest\x12)\n\x06parent\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\x12\x10\x66\x61irgate.dev/Job\x12\x39\n\x08requests\x18\x02 \x03(\x0b\x32!.fairgate_api.v1.SubmitJobRequestB\x04\xe2\x41\x01\x02\"G\n\x12SubmitJobsResponse\x12\x31\n\x07results\x18\x01 \x03(\x0b\x32 .fairgate_api.v1.SubmitJobResult\"e\n\x0fSubmitJobResult\x12#\n\x03job\x18\x01 \x01(\x0b\x32\x14.fairgate_api.v1.JobH\x00\x12#\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06result\"8\n\rGetJobRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10\x66\x61irgate.dev/Job\"\x85\x01\n\x0fListJobsRequest\x12)\n\x06parent\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\x12\x10\x66\x61irgate.dev/Job\x12\x17\n\tpage_size\x18\x02 \x01(\x05\x42\x04\xe2\x41\x01\x01\x12\x18\n\npage_token\x18\x03 \x01(\tB\x04\xe2\x41\x01\x01\x12\x14\n\x06\x66ilter\x18\x04 \x01(\tB\x04\xe2\x41\x01\x01\"O\n\x10ListJobsResponse\x12\"\n\x04jobs\x18\x01 \x03(\x0b\x32\x14.fairgate_api.v1.Job\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x9b\x01\n\x10WatchJobsRequest\x12)\n\x06parent\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\x12\x10\x66\x61irgate.dev/Job\x12&\n\x03job\x18\x02 \x01(\tB\x19\xe2\x41\x01\x01\xfa\x41\x12\n\x10\x66\x61irgate.dev/Job\x12!\n\x0e\x61\x66ter_sequence\x18\x03 \x01(\x03\x42\x04\xe2\x41\x01\x01H\x00\x88\x01\x01\x42\x11\n\x0f_after_sequence\"\x85\x01\n\x11WatchJobsResponse\x12\x10\n\x08sequence\x18\x01 \x01(\x03\x12(\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x19.fairgate_api.v1.JobEvent\x12!\n\x03job\x18\x03 \x01(\x0b\x32\x14.fairgate_api.v1.Job\x12\x11\n\tcaught_up\x18\x04 \x01(\x08\"Q\n\x10\x43\x61ncelJobRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10\x66\x61irgate.dev/Job\x12\x14\n\x06reason\x18\x02 \x01(\tB\x04\xe2\x41\x01\x01\"r\n\x10UpdateJobRequest\x12\'\n\x03job\x18\x01 \x01(\x0b\x32\x14.fairgate_api.v1.JobB\x04\xe2\x41\x01\x02\x12\x35\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMaskB\x04\xe2\x41\x01\x01\"<\n\x11\x45xplainJobRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10\x66\x61irgate.dev/Job\"g\n\x12\x45xplainJobResponse\x12!\n\x03job\x18\x01 \x01(\x0b\x32\x14.fairgate_api.v1.Job\x12.\n\x04hold\x18\x02 \x01(\x0b\x32 .fairgate_api.v1.HoldExplanation\"\x91\x01\n\x0fHoldExplanation\x12+\n\x06reason\x18\x01 \x01(\x0e\x32\x1b.fairgate_api.v1.HoldReason\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x10\n\x08position\x18\x03 \x01(\x05\x12.\n\x07options\x18\x04 \x03(\x0b\x32\x1d.fairgate_api.v1.OptionReport\"d\n\x0cOptionReport\x12\x0e\n\x06option\x18\x01 \x01(\x05\x12\x0e\n\x06\x66lavor\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12$\n\x05needs\x18\x04 \x03(\x0b\x32\x15.fairgate_api.v1.Need\"\xb5\x01\n\x04Need\x12\x0e\n\x06\x66lavor\x18\x01 \x01(\t\x12\x10\n\x08resource\x18\x02 \x01(\t\x12\x0c\n\x04need\x18\x03 \x01(\t\x12\x0c\n\x04have\x18\x04 \x01(\t\x12\n\n\x02\x61t\x18\x05 \x01(\t\x12\x33\n\x07holders\x18\x06 \x03(\x0b\x32\".fairgate_api.v1.Need.HoldersEntry\x1a.\n\x0cHoldersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x82\x01\n\x14StreamJobLogsRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10\x66\x61irgate.dev/Job\x12\x15\n\x07\x61ttempt\x18\x02 \x01(\x05\x42\x04\xe2\x41\x01\x01\x12\x14\n\x06offset\x18\x03 \x01(\x03\x42\x04\xe2\x41\x01\x01\x12\x14\n\x06\x66ollow\x18\x04 \x01(\x08\x42\x04\xe2\x41\x01\x01\"[\n\x15StreamJobLogsResponse\x12\x0f\n\x07\x61ttempt\x18\x01 \x01(\x05\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\x12\x13\n\x0bnext_offset\x18\x04 \x01(\x03\x32\xd5\x05\n\nJobService\x12\x44\n\tSubmitJob\x12!.fairgate_api.v1.SubmitJobRequest\x1a\x14.fairgate_api.v1.Job\x12U\n\nSubmitJobs\x12\".fairgate_api.v1.SubmitJobsRequest\x1a#.fairgate_api.v1.SubmitJobsResponse\x12>\n\x06GetJob\x12\x1e.fairgate_api.v1.GetJobRequest\x1a\x14.fairgate_api.v1.Job\x12O\n\x08ListJobs\x12 .fairgate_api.v1.ListJobsRequest\x1a!.fairgate_api.v1.ListJobsResponse\x12T\n\tWatchJobs\x12!.fairgate_api.v1.WatchJobsRequest\x1a\".fairgate_api.v1.WatchJobsResponse0\x01\x12\x44\n\tCancelJob\x12!.fairgate_api.v1.CancelJobRequest\x1a\x14.fairgate_api.v1.Job\x12\x44\n\tUpdateJob\x12!.fairgate_api.v1.UpdateJobRequest\x1a\x14.fairgate_api.v1.Job\x12U\n\nExplainJob\x12\".fairgate_api.v1.ExplainJobRequest\x1a#.fairgate_api.v1.ExplainJobResponse\x12`\n\rStreamJobLogs\x12%.fairgate_api.v1.StreamJobLogsRequest\x1a&.fairgate_api.v1.StreamJobLogsResponse0\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n!fairgate_api/v1/job_service.proto\x12\x0f\x66\x61irgate_api.v1\x1a\x1a\x66\x61irgate_api/v1/jobs.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a google/protobuf/field_mask.proto\x1a\x17google/rpc/status.proto\"\xb3\x01\n\x10SubmitJobRequest\x12)\n\x06parent\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\x12\x10\x66\x61irgate.dev/Job\x12\x14\n\x06job_id\x18\x02 \x01(\tB\x04\xe2\x41\x01\x01\x12\'\n\x03job\x18\x03 \x01(\x0b\x32\x14.fairgate_api.v1.JobB\x04\xe2\x41\x01\x02\x12\x18\n\nrequest_id\x18\x04 \x01(\tB\x04\xe2\x41\x01\x01\x12\x1b\n\rvalidate_only\x18\x05 \x01(\x08\x42\x04\xe2\x41\x01\x01\"y\n\x11SubmitJobsRequest\x12)\n\x06parent\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\x12\x10\x66\x61irgate.dev/Job\x12\x39\n\x08requests\x18\x02 \x03(\x0b\x32!.fairgate_api.v1.SubmitJobRequestB\x04\xe2\x41\x01\x02\"G\n\x12SubmitJobsResponse\x12\x31\n\x07results\x18\x01 \x03(\x0b\x32 .fairgate_api.v1.SubmitJobResult\"e\n\x0fSubmitJobResult\x12#\n\x03job\x18\x01 \x01(\x0b\x32\x14.fairgate_api.v1.JobH\x00\x12#\n\x05\x65rror\x18\x02 \x01(\x0b\x32\x12.google.rpc.StatusH\x00\x42\x08\n\x06result\"8\n\rGetJobRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10\x66\x61irgate.dev/Job\"\xa3\x01\n\x0fListJobsRequest\x12)\n\x06parent\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\x12\x10\x66\x61irgate.dev/Job\x12\x17\n\tpage_size\x18\x02 \x01(\x05\x42\x04\xe2\x41\x01\x01\x12\x18\n\npage_token\x18\x03 \x01(\tB\x04\xe2\x41\x01\x01\x12\x14\n\x06\x66ilter\x18\x04 \x01(\tB\x04\xe2\x41\x01\x01\x12\x1c\n\x0ewith_forecasts\x18\x05 \x01(\x08\x42\x04\xe2\x41\x01\x01\"O\n\x10ListJobsResponse\x12\"\n\x04jobs\x18\x01 \x03(\x0b\x32\x14.fairgate_api.v1.Job\x12\x17\n\x0fnext_page_token\x18\x02 \x01(\t\"\x9b\x01\n\x10WatchJobsRequest\x12)\n\x06parent\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\x12\x10\x66\x61irgate.dev/Job\x12&\n\x03job\x18\x02 \x01(\tB\x19\xe2\x41\x01\x01\xfa\x41\x12\n\x10\x66\x61irgate.dev/Job\x12!\n\x0e\x61\x66ter_sequence\x18\x03 \x01(\x03\x42\x04\xe2\x41\x01\x01H\x00\x88\x01\x01\x42\x11\n\x0f_after_sequence\"\x85\x01\n\x11WatchJobsResponse\x12\x10\n\x08sequence\x18\x01 \x01(\x03\x12(\n\x05\x65vent\x18\x02 \x01(\x0b\x32\x19.fairgate_api.v1.JobEvent\x12!\n\x03job\x18\x03 \x01(\x0b\x32\x14.fairgate_api.v1.Job\x12\x11\n\tcaught_up\x18\x04 \x01(\x08\"Q\n\x10\x43\x61ncelJobRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10\x66\x61irgate.dev/Job\x12\x14\n\x06reason\x18\x02 \x01(\tB\x04\xe2\x41\x01\x01\"r\n\x10UpdateJobRequest\x12\'\n\x03job\x18\x01 \x01(\x0b\x32\x14.fairgate_api.v1.JobB\x04\xe2\x41\x01\x02\x12\x35\n\x0bupdate_mask\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.FieldMaskB\x04\xe2\x41\x01\x01\"<\n\x11\x45xplainJobRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10\x66\x61irgate.dev/Job\"g\n\x12\x45xplainJobResponse\x12!\n\x03job\x18\x01 \x01(\x0b\x32\x14.fairgate_api.v1.Job\x12.\n\x04hold\x18\x02 \x01(\x0b\x32 .fairgate_api.v1.HoldExplanation\"\x91\x01\n\x0fHoldExplanation\x12+\n\x06reason\x18\x01 \x01(\x0e\x32\x1b.fairgate_api.v1.HoldReason\x12\x0f\n\x07message\x18\x02 \x01(\t\x12\x10\n\x08position\x18\x03 \x01(\x05\x12.\n\x07options\x18\x04 \x03(\x0b\x32\x1d.fairgate_api.v1.OptionReport\"d\n\x0cOptionReport\x12\x0e\n\x06option\x18\x01 \x01(\x05\x12\x0e\n\x06\x66lavor\x18\x02 \x01(\t\x12\x0e\n\x06reason\x18\x03 \x01(\t\x12$\n\x05needs\x18\x04 \x03(\x0b\x32\x15.fairgate_api.v1.Need\"\xb5\x01\n\x04Need\x12\x0e\n\x06\x66lavor\x18\x01 \x01(\t\x12\x10\n\x08resource\x18\x02 \x01(\t\x12\x0c\n\x04need\x18\x03 \x01(\t\x12\x0c\n\x04have\x18\x04 \x01(\t\x12\n\n\x02\x61t\x18\x05 \x01(\t\x12\x33\n\x07holders\x18\x06 \x03(\x0b\x32\".fairgate_api.v1.Need.HoldersEntry\x1a.\n\x0cHoldersEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\x82\x01\n\x14StreamJobLogsRequest\x12\'\n\x04name\x18\x01 \x01(\tB\x19\xe2\x41\x01\x02\xfa\x41\x12\n\x10\x66\x61irgate.dev/Job\x12\x15\n\x07\x61ttempt\x18\x02 \x01(\x05\x42\x04\xe2\x41\x01\x01\x12\x14\n\x06offset\x18\x03 \x01(\x03\x42\x04\xe2\x41\x01\x01\x12\x14\n\x06\x66ollow\x18\x04 \x01(\x08\x42\x04\xe2\x41\x01\x01\"[\n\x15StreamJobLogsResponse\x12\x0f\n\x07\x61ttempt\x18\x01 \x01(\x05\x12\x0e\n\x06offset\x18\x02 \x01(\x03\x12\x0c\n\x04\x64\x61ta\x18\x03 \x01(\x0c\x12\x13\n\x0bnext_offset\x18\x04 \x01(\x03\x32\xd5\x05\n\nJobService\x12\x44\n\tSubmitJob\x12!.fairgate_api.v1.SubmitJobRequest\x1a\x14.fairgate_api.v1.Job\x12U\n\nSubmitJobs\x12\".fairgate_api.v1.SubmitJobsRequest\x1a#.fairgate_api.v1.SubmitJobsResponse\x12>\n\x06GetJob\x12\x1e.fairgate_api.v1.GetJobRequest\x1a\x14.fairgate_api.v1.Job\x12O\n\x08ListJobs\x12 .fairgate_api.v1.ListJobsRequest\x1a!.fairgate_api.v1.ListJobsResponse\x12T\n\tWatchJobs\x12!.fairgate_api.v1.WatchJobsRequest\x1a\".fairgate_api.v1.WatchJobsResponse0\x01\x12\x44\n\tCancelJob\x12!.fairgate_api.v1.CancelJobRequest\x1a\x14.fairgate_api.v1.Job\x12\x44\n\tUpdateJob\x12!.fairgate_api.v1.UpdateJobRequest\x1a\x14.fairgate_api.v1.Job\x12U\n\nExplainJob\x12\".fairgate_api.v1.ExplainJobRequest\x1a#.fairgate_api.v1.ExplainJobResponse\x12`\n\rStreamJobLogs\x12%.fairgate_api.v1.StreamJobLogsRequest\x1a&.fairgate_api.v1.StreamJobLogsResponse0\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -60,6 +60,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LISTJOBSREQUEST'].fields_by_name['page_token']._serialized_options = b'\342A\001\001'
   _globals['_LISTJOBSREQUEST'].fields_by_name['filter']._loaded_options = None
   _globals['_LISTJOBSREQUEST'].fields_by_name['filter']._serialized_options = b'\342A\001\001'
+  _globals['_LISTJOBSREQUEST'].fields_by_name['with_forecasts']._loaded_options = None
+  _globals['_LISTJOBSREQUEST'].fields_by_name['with_forecasts']._serialized_options = b'\342A\001\001'
   _globals['_WATCHJOBSREQUEST'].fields_by_name['parent']._loaded_options = None
   _globals['_WATCHJOBSREQUEST'].fields_by_name['parent']._serialized_options = b'\342A\001\002\372A\022\022\020fairgate.dev/Job'
   _globals['_WATCHJOBSREQUEST'].fields_by_name['job']._loaded_options = None
@@ -97,33 +99,33 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_GETJOBREQUEST']._serialized_start=682
   _globals['_GETJOBREQUEST']._serialized_end=738
   _globals['_LISTJOBSREQUEST']._serialized_start=741
-  _globals['_LISTJOBSREQUEST']._serialized_end=874
-  _globals['_LISTJOBSRESPONSE']._serialized_start=876
-  _globals['_LISTJOBSRESPONSE']._serialized_end=955
-  _globals['_WATCHJOBSREQUEST']._serialized_start=958
-  _globals['_WATCHJOBSREQUEST']._serialized_end=1113
-  _globals['_WATCHJOBSRESPONSE']._serialized_start=1116
-  _globals['_WATCHJOBSRESPONSE']._serialized_end=1249
-  _globals['_CANCELJOBREQUEST']._serialized_start=1251
-  _globals['_CANCELJOBREQUEST']._serialized_end=1332
-  _globals['_UPDATEJOBREQUEST']._serialized_start=1334
-  _globals['_UPDATEJOBREQUEST']._serialized_end=1448
-  _globals['_EXPLAINJOBREQUEST']._serialized_start=1450
-  _globals['_EXPLAINJOBREQUEST']._serialized_end=1510
-  _globals['_EXPLAINJOBRESPONSE']._serialized_start=1512
-  _globals['_EXPLAINJOBRESPONSE']._serialized_end=1615
-  _globals['_HOLDEXPLANATION']._serialized_start=1618
-  _globals['_HOLDEXPLANATION']._serialized_end=1763
-  _globals['_OPTIONREPORT']._serialized_start=1765
-  _globals['_OPTIONREPORT']._serialized_end=1865
-  _globals['_NEED']._serialized_start=1868
-  _globals['_NEED']._serialized_end=2049
-  _globals['_NEED_HOLDERSENTRY']._serialized_start=2003
-  _globals['_NEED_HOLDERSENTRY']._serialized_end=2049
-  _globals['_STREAMJOBLOGSREQUEST']._serialized_start=2052
-  _globals['_STREAMJOBLOGSREQUEST']._serialized_end=2182
-  _globals['_STREAMJOBLOGSRESPONSE']._serialized_start=2184
-  _globals['_STREAMJOBLOGSRESPONSE']._serialized_end=2275
-  _globals['_JOBSERVICE']._serialized_start=2278
-  _globals['_JOBSERVICE']._serialized_end=3003
+  _globals['_LISTJOBSREQUEST']._serialized_end=904
+  _globals['_LISTJOBSRESPONSE']._serialized_start=906
+  _globals['_LISTJOBSRESPONSE']._serialized_end=985
+  _globals['_WATCHJOBSREQUEST']._serialized_start=988
+  _globals['_WATCHJOBSREQUEST']._serialized_end=1143
+  _globals['_WATCHJOBSRESPONSE']._serialized_start=1146
+  _globals['_WATCHJOBSRESPONSE']._serialized_end=1279
+  _globals['_CANCELJOBREQUEST']._serialized_start=1281
+  _globals['_CANCELJOBREQUEST']._serialized_end=1362
+  _globals['_UPDATEJOBREQUEST']._serialized_start=1364
+  _globals['_UPDATEJOBREQUEST']._serialized_end=1478
+  _globals['_EXPLAINJOBREQUEST']._serialized_start=1480
+  _globals['_EXPLAINJOBREQUEST']._serialized_end=1540
+  _globals['_EXPLAINJOBRESPONSE']._serialized_start=1542
+  _globals['_EXPLAINJOBRESPONSE']._serialized_end=1645
+  _globals['_HOLDEXPLANATION']._serialized_start=1648
+  _globals['_HOLDEXPLANATION']._serialized_end=1793
+  _globals['_OPTIONREPORT']._serialized_start=1795
+  _globals['_OPTIONREPORT']._serialized_end=1895
+  _globals['_NEED']._serialized_start=1898
+  _globals['_NEED']._serialized_end=2079
+  _globals['_NEED_HOLDERSENTRY']._serialized_start=2033
+  _globals['_NEED_HOLDERSENTRY']._serialized_end=2079
+  _globals['_STREAMJOBLOGSREQUEST']._serialized_start=2082
+  _globals['_STREAMJOBLOGSREQUEST']._serialized_end=2212
+  _globals['_STREAMJOBLOGSRESPONSE']._serialized_start=2214
+  _globals['_STREAMJOBLOGSRESPONSE']._serialized_end=2305
+  _globals['_JOBSERVICE']._serialized_start=2308
+  _globals['_JOBSERVICE']._serialized_end=3033
 # @@protoc_insertion_point(module_scope)

@@ -140,7 +140,8 @@ class JobServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def ExplainJob(self, request, context):
-        """Says in full why a job does not run now: what each option lacks, and who holds it.
+        """Says in full why a job does not run now: what each option lacks, and who holds it; when it starts, and what would
+        help. Without role `admin` other tenants are not named.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

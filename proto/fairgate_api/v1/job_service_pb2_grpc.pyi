@@ -53,7 +53,9 @@ class JobServiceStub:
     UpdateJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.UpdateJobRequest, _jobs_pb2.Job]
     """Changes the priority or the time limit of a job that has not ended."""
     ExplainJob: _grpc.UnaryUnaryMultiCallable[_job_service_pb2.ExplainJobRequest, _job_service_pb2.ExplainJobResponse]
-    """Says in full why a job does not run now: what each option lacks, and who holds it."""
+    """Says in full why a job does not run now: what each option lacks, and who holds it; when it starts, and what would
+    help. Without role `admin` other tenants are not named.
+    """
     StreamJobLogs: _grpc.UnaryStreamMultiCallable[_job_service_pb2.StreamJobLogsRequest, _job_service_pb2.StreamJobLogsResponse]
     """Streams the output of a job from any offset."""
 
@@ -81,7 +83,9 @@ class JobServiceAsyncStub(JobServiceStub):
     UpdateJob: _aio.UnaryUnaryMultiCallable[_job_service_pb2.UpdateJobRequest, _jobs_pb2.Job]  # type: ignore[assignment]
     """Changes the priority or the time limit of a job that has not ended."""
     ExplainJob: _aio.UnaryUnaryMultiCallable[_job_service_pb2.ExplainJobRequest, _job_service_pb2.ExplainJobResponse]  # type: ignore[assignment]
-    """Says in full why a job does not run now: what each option lacks, and who holds it."""
+    """Says in full why a job does not run now: what each option lacks, and who holds it; when it starts, and what would
+    help. Without role `admin` other tenants are not named.
+    """
     StreamJobLogs: _aio.UnaryStreamMultiCallable[_job_service_pb2.StreamJobLogsRequest, _job_service_pb2.StreamJobLogsResponse]  # type: ignore[assignment]
     """Streams the output of a job from any offset."""
 
@@ -154,7 +158,9 @@ class JobServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _job_service_pb2.ExplainJobRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_job_service_pb2.ExplainJobResponse, _abc.Awaitable[_job_service_pb2.ExplainJobResponse]]:
-        """Says in full why a job does not run now: what each option lacks, and who holds it."""
+        """Says in full why a job does not run now: what each option lacks, and who holds it; when it starts, and what would
+        help. Without role `admin` other tenants are not named.
+        """
 
     @_abc_1.abstractmethod
     def StreamJobLogs(

@@ -110,7 +110,7 @@ EVENT_KIND_FAILED: EventKind
 EVENT_KIND_CANCELLED: EventKind
 
 class Job(_message.Message):
-    __slots__ = ("name", "tenant", "manifest", "priority", "priority_class", "preemptible", "time_limit", "fallback", "fallback_after", "options", "workload", "labels", "state", "outcome", "message", "hold", "flavor", "charges", "warnings", "submitted_by", "create_time", "start_time", "finish_time", "pending_since", "attempt_count", "eviction_count", "exit_code", "attempts", "etag", "uid")
+    __slots__ = ("name", "tenant", "manifest", "priority", "priority_class", "preemptible", "time_limit", "fallback", "fallback_after", "options", "workload", "labels", "state", "outcome", "message", "hold", "flavor", "charges", "warnings", "submitted_by", "create_time", "start_time", "finish_time", "pending_since", "attempt_count", "eviction_count", "exit_code", "attempts", "etag", "uid", "forecast")
     class LabelsEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -148,6 +148,7 @@ class Job(_message.Message):
     ATTEMPTS_FIELD_NUMBER: _ClassVar[int]
     ETAG_FIELD_NUMBER: _ClassVar[int]
     UID_FIELD_NUMBER: _ClassVar[int]
+    FORECAST_FIELD_NUMBER: _ClassVar[int]
     name: str
     tenant: str
     manifest: str
@@ -178,7 +179,78 @@ class Job(_message.Message):
     attempts: _containers.RepeatedCompositeFieldContainer[Attempt]
     etag: str
     uid: str
-    def __init__(self, name: _Optional[str] = ..., tenant: _Optional[str] = ..., manifest: _Optional[str] = ..., priority: _Optional[int] = ..., priority_class: _Optional[str] = ..., preemptible: bool = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., fallback: _Optional[_Union[FallbackPolicy, str]] = ..., fallback_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., options: _Optional[_Iterable[_Union[OptionSpec, _Mapping]]] = ..., workload: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., state: _Optional[_Union[JobState, str]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., message: _Optional[str] = ..., hold: _Optional[_Union[JobHold, _Mapping]] = ..., flavor: _Optional[str] = ..., charges: _Optional[_Iterable[_Union[OptionCharge, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., submitted_by: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finish_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., pending_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt_count: _Optional[int] = ..., eviction_count: _Optional[int] = ..., exit_code: _Optional[int] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., etag: _Optional[str] = ..., uid: _Optional[str] = ...) -> None: ...
+    forecast: JobForecast
+    def __init__(self, name: _Optional[str] = ..., tenant: _Optional[str] = ..., manifest: _Optional[str] = ..., priority: _Optional[int] = ..., priority_class: _Optional[str] = ..., preemptible: bool = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., fallback: _Optional[_Union[FallbackPolicy, str]] = ..., fallback_after: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., options: _Optional[_Iterable[_Union[OptionSpec, _Mapping]]] = ..., workload: _Optional[str] = ..., labels: _Optional[_Mapping[str, str]] = ..., state: _Optional[_Union[JobState, str]] = ..., outcome: _Optional[_Union[JobState, str]] = ..., message: _Optional[str] = ..., hold: _Optional[_Union[JobHold, _Mapping]] = ..., flavor: _Optional[str] = ..., charges: _Optional[_Iterable[_Union[OptionCharge, _Mapping]]] = ..., warnings: _Optional[_Iterable[str]] = ..., submitted_by: _Optional[str] = ..., create_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., finish_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., pending_since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., attempt_count: _Optional[int] = ..., eviction_count: _Optional[int] = ..., exit_code: _Optional[int] = ..., attempts: _Optional[_Iterable[_Union[Attempt, _Mapping]]] = ..., etag: _Optional[str] = ..., uid: _Optional[str] = ..., forecast: _Optional[_Union[JobForecast, _Mapping]] = ...) -> None: ...
+
+class JobForecast(_message.Message):
+    __slots__ = ("earliest_start_time", "latest_start_time", "earliest_finish_time", "latest_finish_time", "option", "flavor", "evictions", "eviction_count", "partial", "not_before_time", "helps", "costs")
+    EARLIEST_START_TIME_FIELD_NUMBER: _ClassVar[int]
+    LATEST_START_TIME_FIELD_NUMBER: _ClassVar[int]
+    EARLIEST_FINISH_TIME_FIELD_NUMBER: _ClassVar[int]
+    LATEST_FINISH_TIME_FIELD_NUMBER: _ClassVar[int]
+    OPTION_FIELD_NUMBER: _ClassVar[int]
+    FLAVOR_FIELD_NUMBER: _ClassVar[int]
+    EVICTIONS_FIELD_NUMBER: _ClassVar[int]
+    EVICTION_COUNT_FIELD_NUMBER: _ClassVar[int]
+    PARTIAL_FIELD_NUMBER: _ClassVar[int]
+    NOT_BEFORE_TIME_FIELD_NUMBER: _ClassVar[int]
+    HELPS_FIELD_NUMBER: _ClassVar[int]
+    COSTS_FIELD_NUMBER: _ClassVar[int]
+    earliest_start_time: _timestamp_pb2.Timestamp
+    latest_start_time: _timestamp_pb2.Timestamp
+    earliest_finish_time: _timestamp_pb2.Timestamp
+    latest_finish_time: _timestamp_pb2.Timestamp
+    option: int
+    flavor: str
+    evictions: _containers.RepeatedScalarFieldContainer[str]
+    eviction_count: int
+    partial: bool
+    not_before_time: _timestamp_pb2.Timestamp
+    helps: _containers.RepeatedCompositeFieldContainer[Help]
+    costs: _containers.RepeatedCompositeFieldContainer[OptionCost]
+    def __init__(self, earliest_start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., latest_start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., earliest_finish_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., latest_finish_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., option: _Optional[int] = ..., flavor: _Optional[str] = ..., evictions: _Optional[_Iterable[str]] = ..., eviction_count: _Optional[int] = ..., partial: bool = ..., not_before_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., helps: _Optional[_Iterable[_Union[Help, _Mapping]]] = ..., costs: _Optional[_Iterable[_Union[OptionCost, _Mapping]]] = ...) -> None: ...
+
+class Help(_message.Message):
+    __slots__ = ("kind", "message", "priority", "time_limit", "rows", "tenant", "max_running_jobs")
+    class Kind(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+        __slots__ = ()
+        KIND_UNSPECIFIED: _ClassVar[Help.Kind]
+        KIND_PRIORITY: _ClassVar[Help.Kind]
+        KIND_TIME_LIMIT: _ClassVar[Help.Kind]
+        KIND_QUOTA: _ClassVar[Help.Kind]
+        KIND_FALLBACK_AFTER: _ClassVar[Help.Kind]
+        KIND_RUNNING_JOBS: _ClassVar[Help.Kind]
+    KIND_UNSPECIFIED: Help.Kind
+    KIND_PRIORITY: Help.Kind
+    KIND_TIME_LIMIT: Help.Kind
+    KIND_QUOTA: Help.Kind
+    KIND_FALLBACK_AFTER: Help.Kind
+    KIND_RUNNING_JOBS: Help.Kind
+    KIND_FIELD_NUMBER: _ClassVar[int]
+    MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    PRIORITY_FIELD_NUMBER: _ClassVar[int]
+    TIME_LIMIT_FIELD_NUMBER: _ClassVar[int]
+    ROWS_FIELD_NUMBER: _ClassVar[int]
+    TENANT_FIELD_NUMBER: _ClassVar[int]
+    MAX_RUNNING_JOBS_FIELD_NUMBER: _ClassVar[int]
+    kind: Help.Kind
+    message: str
+    priority: int
+    time_limit: _duration_pb2.Duration
+    rows: _containers.RepeatedCompositeFieldContainer[Charge]
+    tenant: str
+    max_running_jobs: int
+    def __init__(self, kind: _Optional[_Union[Help.Kind, str]] = ..., message: _Optional[str] = ..., priority: _Optional[int] = ..., time_limit: _Optional[_Union[datetime.timedelta, _duration_pb2.Duration, _Mapping]] = ..., rows: _Optional[_Iterable[_Union[Charge, _Mapping]]] = ..., tenant: _Optional[str] = ..., max_running_jobs: _Optional[int] = ...) -> None: ...
+
+class OptionCost(_message.Message):
+    __slots__ = ("option", "flavor", "accelerator_hours")
+    OPTION_FIELD_NUMBER: _ClassVar[int]
+    FLAVOR_FIELD_NUMBER: _ClassVar[int]
+    ACCELERATOR_HOURS_FIELD_NUMBER: _ClassVar[int]
+    option: int
+    flavor: str
+    accelerator_hours: str
+    def __init__(self, option: _Optional[int] = ..., flavor: _Optional[str] = ..., accelerator_hours: _Optional[str] = ...) -> None: ...
 
 class OptionSpec(_message.Message):
     __slots__ = ("flavor", "speed", "groups")

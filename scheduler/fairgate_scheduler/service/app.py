@@ -19,6 +19,7 @@ from fairgate_scheduler.ports import (
 )
 from fairgate_scheduler.service.errors import FairgateError
 from fairgate_scheduler.service.past import ended_attempts
+from fairgate_scheduler.service.prospects import Prospects
 from fairgate_scheduler.service.reading import SubmitRequest
 from fairgate_scheduler.service.templates import Templates
 from fairgate_scheduler.service.together import Together
@@ -115,6 +116,7 @@ class App:
         self.clock = clock
         self.changes = Signal()
         self.templates = Templates()
+        self.prospects = Prospects(store)
         self.submits: Together[SubmitRequest, JobView | FairgateError] = Together(MOST_TOGETHER)
         self._lock = threading.RLock()
         self._world: World | None = None

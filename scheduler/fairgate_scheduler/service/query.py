@@ -40,15 +40,19 @@ def get_job(app: App, name: str) -> JobView:
 
 
 def explain(app: App, name: str) -> Explanation:
-    """Why a job stands where it stands, with numbers when it waits. Raises NotFound."""
+    """Why a job stands where it stands; if it waits with numbers, a forecast and what would help. Raises NotFound."""
     viewer = Viewer(app)
     with app.read() as transaction:
         view = viewer.view(transaction, _find(transaction, name))
-    return Explanation(view, viewer.hold(view))
+    return Explanation(viewer.with_prospect(view), viewer.hold(view))
 
 
-def list_jobs(app: App, wanted: JobFilter, page_size: int = 0, page_token: str = "") -> tuple[list[JobView], str]:
+def list_jobs(
+    app: App, wanted: JobFilter, page_size: int = 0, page_token: str = "", *, with_outlooks: bool = False
+) -> tuple[list[JobView], str]:
     """A page of jobs, newest first, and the token of the next page, "" after the last one.
+
+    ``with_outlooks``: with the forecasts of those that wait.
 
     ``page_size`` 0 means ``DEFAULT_PAGE``; more than ``LARGEST_PAGE`` is cut to it. A page may be shorter than asked.
 
@@ -73,6 +77,8 @@ def list_jobs(app: App, wanted: JobFilter, page_size: int = 0, page_token: str =
         query = JobQuery(tenants, states, before, size + 1)
         found, next_before = _scan(transaction, query, conditions, size)
         views = [viewer.view(transaction, job) for job in found]
+    if with_outlooks:
+        views = viewer.with_outlooks(views)
     return views, _write_token(next_before, digest) if next_before is not None else ""
 
 

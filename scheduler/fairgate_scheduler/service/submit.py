@@ -44,6 +44,8 @@ _LOWEST: Final = -(2**31)
 def submit(app: App, request: SubmitRequest) -> JobView:
     """Take one job, or find the one that the same request has made before.
 
+    With ``validate_only`` nothing is taken, and the answer says what would become of it.
+
     Raises:
         NotFound: no such tenant.
         InvalidArgument: with everything that is wrong, by field; an inner tenant; a job that could never start.
@@ -54,7 +56,7 @@ def submit(app: App, request: SubmitRequest) -> JobView:
     answer = app.submits.call(request, partial(submit_many, app))
     if isinstance(answer, FairgateError):
         raise answer
-    return answer
+    return Viewer(app).would_be(answer) if request.validate_only else answer
 
 
 def submit_many(app: App, requests: Sequence[SubmitRequest]) -> list[JobView | FairgateError]:

@@ -1,19 +1,23 @@
 """Builds what callers see of a job from what is stored and, for a job that waits, from the world in memory."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 
 from fairgate_scheduler.core.holds import Waiting, explain
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
+from fairgate_scheduler.core.outlook import Outlook
 from fairgate_scheduler.core.snapshot import Hold, HoldReason
 from fairgate_scheduler.ports import Transaction
 from fairgate_scheduler.service.app import App
-from fairgate_scheduler.service.views import JobView, current_attempt
+from fairgate_scheduler.service.views import JobView, Prospect, current_attempt
 
 
 class Viewer:
     """Views of any number of jobs at one moment. Make it before a transaction is opened: it asks for the world."""
 
     def __init__(self, app: App) -> None:
+        self._prospects = app.prospects
         self._now_ms = app.clock.now_ms()
         with app.world() as world:
             self._snapshot = world.snapshot(self._now_ms)
@@ -39,6 +43,29 @@ class Viewer:
             return explain(self._snapshot, view.job.id, self._now_ms)
         except KeyError:  # it was submitted, or its state has changed, since the world was looked at
             return Hold(view.job.id, view.hold, "it has only just got there")
+
+    def with_prospect(self, view: JobView) -> JobView:
+        """With what becomes of a job that waits. Not inside a transaction, as is the next one."""
+        return replace(view, prospect=self._prospects.of(self._snapshot, view.job.id, self._now_ms))
+
+    def with_outlooks(self, views: Sequence[JobView]) -> list[JobView]:
+        """With the forecasts of those that wait, as far as one look at all of them finds them."""
+        if not any(view.job.state is JobState.PENDING for view in views):
+            return list(views)
+        found = self._prospects.of_all(self._snapshot, self._now_ms)
+        return [
+            replace(view, prospect=Prospect(found.get(view.job.id, Outlook(view.job.id, is_cut=True))))
+            if view.job.state is JobState.PENDING
+            else view
+            for view in views
+        ]
+
+    def would_be(self, view: JobView) -> JobView:
+        """A job that was checked and not submitted, with what would become of it."""
+        if view.job.sequence:
+            return self.with_prospect(view)  # its request id has found one that was
+        prospect, hold = self._prospects.of_new(self._snapshot, view.job, self._now_ms)
+        return replace(view, prospect=prospect, hold=hold)
 
     def _reason(self, job: Job, attempt: Attempt | None) -> HoldReason | None:
         if job.state is JobState.ADMITTED and attempt and attempt.state is AttemptState.RESERVED:

@@ -1,17 +1,43 @@
 """What callers get to see of a job: the job, what was submitted, its attempts, and why it does not run."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 
+from fairgate_scheduler.core.advice import Help
 from fairgate_scheduler.core.jobs import Attempt, Job
+from fairgate_scheduler.core.outlook import Outlook
 from fairgate_scheduler.core.snapshot import Hold, HoldReason
 from fairgate_scheduler.ports import Submission
+
+
+@dataclass(frozen=True, slots=True)
+class OptionCost:
+    """What one option would reserve of budgets until the job's time limit, in priced accelerator-hours."""
+
+    option: int
+    flavor: str
+    accelerator_hours: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Prospect:
+    """What becomes of a job that waits, what would help it, and what each of its options costs.
+
+    ``unnamed_evictions``: how many more jobs than ``outlook.evicts`` names give way to it.
+    """
+
+    outlook: Outlook
+    helps: tuple[Help, ...] = ()
+    costs: tuple[OptionCost, ...] = ()
+    unnamed_evictions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class JobView:
     """One job as it was at one moment. ``attempt`` is the one that holds its reservation, ``None`` if none does.
 
-    ``hold`` is why it does not run although it waits; ``None`` when it runs, stops or has ended.
+    ``hold`` is why it does not run although it waits; ``None`` when it runs, stops or has ended. ``prospect`` is only
+    there where it was asked for.
     """
 
     job: Job
@@ -19,6 +45,7 @@ class JobView:
     attempt: Attempt | None = None
     attempts: tuple[Attempt, ...] = ()
     hold: HoldReason | None = None
+    prospect: Prospect | None = None
 
     @property
     def etag(self) -> str:

@@ -68,7 +68,7 @@ def test_reflection_can_be_switched_off(settings, make_wire, refused):
 
 
 def test_what_nobody_expected_is_logged_and_not_told(wire, refused, monkeypatch, caplog):
-    def fail(*_):
+    def fail(*_, **__):
         raise RuntimeError("the password is hunter2")
 
     monkeypatch.setattr(query, "list_jobs", fail)

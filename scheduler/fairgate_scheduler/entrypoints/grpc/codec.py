@@ -9,13 +9,14 @@ from fairgate_api.v1 import job_service_pb2, jobs_pb2
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from fairgate_scheduler.core.advice import Help, HelpKind
 from fairgate_scheduler.core.amounts import Demand, format_quantity
 from fairgate_scheduler.core.holds import MESSAGES
 from fairgate_scheduler.core.jobs import Attempt, Job, JobState, Option
 from fairgate_scheduler.core.manifests.options import OptionSpec, read_option_specs
 from fairgate_scheduler.core.snapshot import Hold, HoldReason, Need
 from fairgate_scheduler.ports import StoredEvent
-from fairgate_scheduler.service.views import Explanation, JobView
+from fairgate_scheduler.service.views import Explanation, JobView, Prospect
 from fairgate_scheduler.service.watch import WatchItem
 
 
@@ -47,6 +48,8 @@ def encode_job(view: JobView, *, full: bool = False) -> jobs_pb2.Job:
     out.labels.update(spec.get("labels") or {})
     out.options.extend(map(encode_option, read_option_specs(spec.get("options"))))
     _encode_progress(view, out)
+    if view.prospect is not None:
+        out.forecast.CopyFrom(encode_forecast(view.prospect, job))
     if full:
         out.manifest = view.submission.manifest
         out.attempts.extend(encode_attempt(attempt, job) for attempt in view.attempts)
@@ -98,6 +101,28 @@ def encode_demand(demand: Demand) -> Iterable[jobs_pb2.Charge]:
     """Rows by flavor and resource."""
     for (flavor, resource), amount in sorted(demand.items()):
         yield jobs_pb2.Charge(flavor=flavor, resource=resource, amount=format_quantity(amount, resource))
+
+
+def encode_forecast(prospect: Prospect, job: Job) -> jobs_pb2.JobForecast:
+    """When a job starts, what would help it, and what it costs."""
+    found = prospect.outlook
+    return jobs_pb2.JobForecast(
+        earliest_start_time=timestamp(found.earliest_start_ms),
+        latest_start_time=timestamp(found.latest_start_ms),
+        earliest_finish_time=timestamp(found.earliest_finish_ms),
+        latest_finish_time=timestamp(found.latest_finish_ms),
+        option=found.option,
+        flavor="" if found.option is None else job.options[found.option].flavor,
+        evictions=found.evicts,
+        eviction_count=len(found.evicts) + prospect.unnamed_evictions,
+        partial=found.is_cut,
+        not_before_time=timestamp(found.reached_ms),
+        helps=map(_encode_help, prospect.helps),
+        costs=(
+            jobs_pb2.OptionCost(option=each.option, flavor=each.flavor, accelerator_hours=ratio(each.accelerator_hours))
+            for each in prospect.costs
+        ),
+    )
 
 
 def encode_attempt(attempt: Attempt, job: Job) -> jobs_pb2.Attempt:
@@ -218,6 +243,18 @@ def _encode_need(need: Need) -> job_service_pb2.Need:
         have=format_quantity(need.have, resource),
         at=need.at,
         holders={tenant: format_quantity(amount, resource) for tenant, amount in need.holders.items()},
+    )
+
+
+def _encode_help(told: Help) -> jobs_pb2.Help:
+    return jobs_pb2.Help(
+        kind=f"KIND_{told.kind.name}",
+        message=told.text,
+        priority=told.value if told.kind is HelpKind.PRIORITY else None,
+        time_limit=duration(told.value) if told.kind is HelpKind.TIME_LIMIT else None,
+        rows=encode_demand(told.rows),
+        tenant=told.tenant,
+        max_running_jobs=told.value if told.kind is HelpKind.RUNNING_JOBS else 0,
     )
 
 

@@ -14,6 +14,7 @@ from fairgate_scheduler.entrypoints.grpc.log_stream import stream_log
 from fairgate_scheduler.service import cancel, query, submit, update
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.errors import FairgateError, Unavailable
+from fairgate_scheduler.service.privacy import explanation_for, view_for
 from fairgate_scheduler.service.views import JobView
 from fairgate_scheduler.service.watch import watch
 
@@ -31,9 +32,10 @@ class JobServicer(job_service_pb2_grpc.JobServiceServicer):
     def SubmitJob(  # noqa: N802 - the names of the wire contract
         self, request: job_service_pb2.SubmitJobRequest, context: grpc.ServicerContext
     ) -> jobs_pb2.Job:
-        asked = requests.read_submit(request, principal_of(context).name)
+        caller = principal_of(context)
+        asked = requests.read_submit(request, caller.name)
         with fields.renamed(fields.of_submit):
-            return codec.encode_job(submit.submit(self._app, asked))
+            return codec.encode_job(view_for(submit.submit(self._app, asked), caller.roles))
 
     def SubmitJobs(  # noqa: N802
         self, request: job_service_pb2.SubmitJobsRequest, context: grpc.ServicerContext
@@ -57,10 +59,13 @@ class JobServicer(job_service_pb2_grpc.JobServiceServicer):
     def ListJobs(  # noqa: N802
         self, request: job_service_pb2.ListJobsRequest, context: grpc.ServicerContext
     ) -> job_service_pb2.ListJobsResponse:
-        wanted = requests.read_filter(request)
+        caller, wanted = principal_of(context), requests.read_filter(request)
         size = names.read_page_size(request.page_size)
         while True:
-            views, token = query.list_jobs(self._app, wanted, size, request.page_token)
+            views, token = query.list_jobs(
+                self._app, wanted, size, request.page_token, with_outlooks=request.with_forecasts
+            )
+            views = [view_for(view, caller.roles) for view in views]
             out = job_service_pb2.ListJobsResponse(jobs=map(codec.encode_job, views), next_page_token=token)
             if out.ByteSize() <= MAX_ANSWER_BYTES or len(views) <= 1:
                 return out
@@ -101,7 +106,8 @@ class JobServicer(job_service_pb2_grpc.JobServiceServicer):
     def ExplainJob(  # noqa: N802
         self, request: job_service_pb2.ExplainJobRequest, context: grpc.ServicerContext
     ) -> job_service_pb2.ExplainJobResponse:
-        return codec.encode_explanation(query.explain(self._app, names.read_job(request.name)))
+        explanation = query.explain(self._app, names.read_job(request.name))
+        return codec.encode_explanation(explanation_for(explanation, principal_of(context).roles))
 
     def StreamJobLogs(  # noqa: N802
         self, request: job_service_pb2.StreamJobLogsRequest, context: grpc.ServicerContext
