@@ -73,6 +73,11 @@ def test_many_callers_at_once(app):
         assert time.monotonic() < deadline, app.snapshot()
         time.sleep(0.01)
     loop.stop()
+    with app.read() as transaction:
+        last = transaction.last_event()
+    while not seen or seen[-1].sequence < last:  # else it might be stopped before it has seen the end
+        assert time.monotonic() < deadline, last
+        time.sleep(0.01)
     stop.set()
     app.changes.notify()
     watcher.join(60)

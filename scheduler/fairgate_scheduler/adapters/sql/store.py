@@ -101,6 +101,8 @@ class SqlStore:
             self._here.is_open = False
 
 
+_CHECKPOINT_PAGES: Final = 8_000
+"""Pages (of 4 KiB) in the log before they are moved to the file: a page that changes often is moved less often."""
 _NAME_ANOTHER = "Name another file."
 
 
@@ -160,7 +162,11 @@ def _engine(path: Path, busy_timeout_ms: int, *, is_upgrade: bool = False) -> En
         **pool,
     )
     # Migrations rebuild tables, which must not delete what refers to them.
-    pragmas = ("synchronous = FULL", f"foreign_keys = {'OFF' if is_upgrade else 'ON'}")
+    pragmas = (
+        "synchronous = FULL",
+        f"foreign_keys = {'OFF' if is_upgrade else 'ON'}",
+        f"wal_autocheckpoint = {_CHECKPOINT_PAGES}",
+    )
 
     @event.listens_for(engine, "connect")
     def set_pragmas(connection: Any, _: object) -> None:
