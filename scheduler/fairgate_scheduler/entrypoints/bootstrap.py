@@ -72,7 +72,7 @@ def serve_with(
                 _logger.warning("the configuration: %s", text)
         server: GrpcServer = build(app, settings)
         stack.callback(server.stop)
-        loop = Loop(app, Scheduler(app, Timing(poll_ms=settings.poll_ms)), clock)
+        loop = Loop(app, Scheduler(app, Timing(poll_ms=settings.poll_ms), server.set_planning), clock)
         loop.start()
         stack.callback(loop.stop)
         server.start()

@@ -15,6 +15,7 @@ from fairgate_scheduler.service.apply import apply_plan
 from fairgate_scheduler.service.deliver import Courier, Retry
 from fairgate_scheduler.service.launch import launch
 from fairgate_scheduler.service.observe import Observer, expire
+from fairgate_scheduler.service.planning import Reporter, plan_carefully
 
 _logger = logging.getLogger(__name__)
 RETRY_MS: Final = 1_000
@@ -33,13 +34,19 @@ class Timing:
 
 
 class Scheduler:
-    """Owns the turn of one service; only one thread may use it. All it remembers it can find again in the store."""
+    """Owns the turn of one service; only one thread may use it. All it remembers it can find again in the store.
 
-    def __init__(self, app: App, timing: Timing | None = None) -> None:
+    ``tell`` is called when planning stops to work as it should (False), and when it works again (True).
+    """
+
+    def __init__(
+        self, app: App, timing: Timing | None = None, tell: Callable[[bool], None] = lambda _is_well: None
+    ) -> None:
         self._app = app
         self._timing = timing or Timing()
         self._observer = Observer(app, self._timing.missing_after_ms)
         self._courier = Courier(app, self._timing.retry)
+        self._reporter = Reporter(tell)
         self._planned: int | None = None
         self._plan_due_ms: int | None = None
         self._has_failed = False
@@ -75,7 +82,9 @@ class Scheduler:
                 return
             world.settle(now_ms)
             snapshot, mark, due_ms = world.snapshot(now_ms), world.mark, world.next_due_ms(now_ms)
-        plan = plan_cycle(snapshot, now_ms)
+        planned = plan_carefully(snapshot, now_ms, plan_cycle)
+        self._reporter.report(snapshot, planned)
+        plan = planned.plan
         if plan:
             apply_plan(self._app, snapshot, plan, now_ms)
         if plan.choices:

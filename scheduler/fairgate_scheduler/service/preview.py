@@ -9,6 +9,7 @@ from fairgate_scheduler.core.holds import Waiting
 from fairgate_scheduler.core.plan import plan_cycle
 from fairgate_scheduler.core.snapshot import HoldReason, Plan, Preempt, Running, Snapshot
 from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.service.planning import plan_carefully
 
 MOST_REASONS: Final = 100
 """Of so many jobs that would wait it is said why."""
@@ -32,7 +33,7 @@ class Preview:
 def preview(snapshot: Snapshot, config: Config, now_ms: int) -> Preview:
     """What would become of the jobs of a snapshot."""
     snapshot = replace(snapshot, config=config)
-    plan = plan_cycle(snapshot, now_ms)
+    plan = plan_carefully(snapshot, now_ms, plan_cycle).plan
     after = _after(snapshot, plan, now_ms)
     starts = tuple(each.job for each in plan.admissions)
     waiting = Waiting(after, now_ms)

@@ -57,6 +57,17 @@ def test_health_says_when_the_server_stops(wire):
     assert next(watch).status == health_pb2.HealthCheckResponse.NOT_SERVING
 
 
+def test_health_says_whether_the_scheduler_plans_as_it_should(wire):
+    stub = health_pb2_grpc.HealthStub(wire.channel)
+    answers = []
+    for is_well in (None, False, True):
+        if is_well is not None:
+            wire.server.set_planning(is_well)
+        answers.append(stub.Check(health_pb2.HealthCheckRequest(service=server.PLANNING), timeout=10).status)
+    status = health_pb2.HealthCheckResponse
+    assert answers == [status.SERVING, status.NOT_SERVING, status.SERVING]
+
+
 def test_reflection_lists_the_services_to_those_who_may_call(wire, refused):
     assert set(SERVICES) <= set(_services(wire, wire.metadata))
     assert refused(lambda _: _services(wire, None), None).code is CODE.UNAUTHENTICATED

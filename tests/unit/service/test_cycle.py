@@ -1,7 +1,9 @@
 """The scheduler's turn: what fails is logged and tried again, what has not changed is not planned again."""
 
+from dataclasses import replace
+
 import pytest
-from fairgate_scheduler.service import cycle
+from fairgate_scheduler.service import cycle, preview
 from fairgate_scheduler.service.cycle import PAUSE_MS, RETRY_MS, Scheduler, Timing
 from fairgate_scheduler.service.query import get_job
 from fairgate_scheduler.service.quota import apply_config
@@ -106,3 +108,66 @@ def test_a_store_that_fails_while_looking_ahead_does_not_end_the_loop(rig, monke
     monkeypatch.setattr(rig.app, "world", lambda: 1 / 0)
     assert rig.scheduler.next_due_ms(1_000) == 1_000 + RETRY_MS
     assert "what is due next can not be told" in caplog.text
+
+
+@pytest.fixture
+def told():
+    """What the scheduler has said of its health."""
+    return []
+
+
+@pytest.fixture
+def careful(rig, told):
+    """The rig with a scheduler that tells of its health."""
+    return replace(rig, scheduler=Scheduler(rig.app, tell=told.append))
+
+
+def _breaks_a_law_when(is_broken):
+    plan_cycle = cycle.plan_cycle
+
+    def plan(snapshot, now_ms):
+        assert not is_broken(snapshot), "a law is broken"
+        return plan_cycle(snapshot, now_ms)
+
+    return plan
+
+
+def test_a_plan_that_would_break_a_law_is_made_without_evictions(careful, told, monkeypatch, caplog):
+    borrower = careful.submit("borrower", "b", gpus=3).job.id
+    careful.run_until(borrower, "RUNNING")
+    monkeypatch.setattr(cycle, "plan_cycle", _breaks_a_law_when(lambda snapshot: snapshot.config.policy.reclaim))
+    owners, fits = careful.submit("owners", gpus=2).job.id, careful.submit("fits", gpus=1).job.id
+    careful.turn(3)
+    states = [get_job(careful.app, name).job.state.value for name in (borrower, owners, fits)]
+    assert states == ["RUNNING", "PENDING", "ADMITTED"]
+    assert told == [False]
+    assert caplog.text.count("a law is broken") == 1, "each cause is told once"
+    assert "of: a, b" in caplog.text
+    assert "the step 'plan' failed" not in caplog.text
+    monkeypatch.undo()
+    careful.submit("other")
+    careful.turn()
+    assert told == [False, True]
+    assert get_job(careful.app, borrower).job.state.value == "PENDING"
+
+
+def test_a_world_without_a_lawful_plan_is_left_alone_until_it_changes(careful, told, monkeypatch):
+    name = careful.submit().job.id
+    asked = []
+    monkeypatch.setattr(cycle, "plan_cycle", _breaks_a_law_when(lambda snapshot: asked.append(1) or True))
+    careful.turn(5)
+    assert (len(asked), told) == (2, [False]), "once as it is, once without evictions"
+    assert get_job(careful.app, name).job.state.value == "PENDING"
+    assert careful.scheduler.next_due_ms(careful.clock.now_ms()) is None
+    monkeypatch.undo()
+    careful.submit("other")
+    careful.turn()
+    assert (get_job(careful.app, name).job.state.value, told) == ("ADMITTED", [False, True])
+
+
+def test_a_configuration_can_be_changed_while_no_plan_is_lawful(careful, monkeypatch):
+    careful.submit()
+    monkeypatch.setattr(preview, "plan_cycle", _breaks_a_law_when(lambda _snapshot: True))
+    other = careful.app.config_version().source.replace("production: 50", "production: 60")
+    assert apply_config(careful.app, other).preview.starts == ()
+    assert careful.app.config_version().source == other

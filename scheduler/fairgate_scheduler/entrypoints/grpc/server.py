@@ -30,6 +30,9 @@ SERVICES: Final = (
     quota_service_pb2.DESCRIPTOR.services_by_name["QuotaService"].full_name,
 )
 
+PLANNING: Final = "fairgate.planning"
+"""What the health service is asked for to know whether the scheduler plans as it should; no service has this name."""
+
 
 class AddressError(Exception):
     """The server can not listen there; the message says why and what would do."""
@@ -91,6 +94,11 @@ class GrpcServer:
         for service in ("", *SERVICES):
             self._health.set(service, health_pb2.HealthCheckResponse.SERVING)
 
+    def set_planning(self, is_well: bool) -> None:
+        """Say in the health service, under ``PLANNING``, whether the scheduler plans as it should. From any thread."""
+        status = health_pb2.HealthCheckResponse
+        self._health.set(PLANNING, status.SERVING if is_well else status.NOT_SERVING)
+
     def stop(self, grace_s: float = 5) -> None:
         """Take no new calls, end the streams, let other calls finish within the grace time, and return then."""
         self._health.enter_graceful_shutdown()
@@ -130,6 +138,7 @@ def build(app: App, settings: GrpcSettings) -> GrpcServer:
     if settings.reflection:
         reflection.enable_server_reflection((*SERVICES, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
     built = GrpcServer(server, threads, health_servicer, stopping)
+    built.set_planning(is_well=True)
     built.listen(settings.address)
     return built
 
