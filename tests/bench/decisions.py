@@ -17,10 +17,10 @@ from typing import Any, Final
 
 import psutil
 from fairgate_scheduler.core import lifecycle
+from fairgate_scheduler.core.engine import Engine
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState, Option, PodGroup
 from fairgate_scheduler.core.lifecycle import Change
-from fairgate_scheduler.core.plan import plan_cycle
-from fairgate_scheduler.core.snapshot import Admit, Plan
+from fairgate_scheduler.core.snapshot import Admit, Plan, Running
 from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.documents.config_file import read_config
 from fairgate_scheduler.ports import ConfigVersion
@@ -43,40 +43,51 @@ class Brain:
 
     def __init__(self, config: Config) -> None:
         self._world = World(ConfigVersion("1", "", config, 0, ""), (), ())
+        self._engine = Engine(config)
         self._admissions = 0
 
     def submit(self, job: Job) -> None:
         """A job comes in."""
-        self._world.apply(lifecycle.submit(job, job.submitted_at_ms))
+        self._take(lifecycle.submit(job, job.submitted_at_ms))
 
     def end(self, job: str) -> None:
         """A running job has succeeded."""
         attempt = self._world.attempts[job, self._world.jobs[job].attempts]
         ended = replace(self._world.jobs[job], state=JobState.SUCCEEDED)
-        self._world.apply(Change(ended, (replace(attempt, state=AttemptState.GONE, holds_quota=False),)))
+        self._take(Change(ended, (replace(attempt, state=AttemptState.GONE, holds_quota=False),)))
 
     def plan(self, now_ms: int) -> Plan:
         """What is to be done now."""
-        return plan_cycle(self._world.snapshot(), now_ms)
+        return self._engine.plan(now_ms)
 
     def preempt(self, job: str, now_ms: int) -> None:
         """A running job gives way; what it held is free at once."""
         record = self._world.jobs[job]
         change = lifecycle.preempt(record, self._world.attempts[job, record.attempts], "", now_ms)
         gone = replace(change.attempts[0], state=AttemptState.GONE)
-        self._world.apply(Change(change.job, (gone,)))
+        self._take(Change(change.job, (gone,)))
 
     def admit(self, decision: Admit, now_ms: int) -> Job:
         """A job starts, and runs at once."""
         self._admissions += 1
         change = lifecycle.admit(self._world.jobs[decision.job], decision.option, self._admissions, now_ms)
         started = replace(change.job, state=JobState.RUNNING)
-        self._world.apply(Change(started, (_running(change.attempts[0], now_ms),)))
+        self._take(Change(started, (_running(change.attempts[0], now_ms),)))
         return started
 
     def running(self) -> list[str]:
         """The names of what runs, the oldest first."""
         return [each.job.id for each in self._world.snapshot().running]
+
+    def _take(self, change: Change) -> None:
+        self._world.apply(change)
+        job = change.job
+        if job.state is JobState.PENDING:
+            self._engine.put_pending(job)
+        elif job.state.is_final:
+            self._engine.remove(job.id)
+        else:
+            self._engine.put_running(Running(job, change.attempts[0]))
 
 
 def _running(attempt: Attempt, now_ms: int) -> Attempt:
