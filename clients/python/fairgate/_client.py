@@ -18,6 +18,7 @@ from fairgate._options import parse_options
 from fairgate._quota_models import Config, ConfigChange, Flavor, Tenant, TenantUsage
 from fairgate._retry import Backoff
 from fairgate._wire import JobRequest, Wire
+from fairgate._wire.calls import ListRequest
 
 Value = TypeVar("Value")
 
@@ -136,15 +137,22 @@ class Client:
         name = job_name(name)
         return self._try(lambda left_s: self._wire.get_job(name, self, left_s))
 
-    def list(self, tenant: str | None = None, filter: str = "") -> Iterator[Job]:  # noqa: A002 - the API's word
+    def list(
+        self,
+        tenant: str | None = None,
+        filter: str = "",  # noqa: A002 - the API's word
+        *,
+        with_forecasts: bool = False,
+    ) -> Iterator[Job]:
         """The jobs of a tenant and of those below it (``None``: of all), the newest first, page by page.
 
-        ``filter`` chooses, for example ``state = PENDING AND priority >= 5``.
+        ``filter`` chooses, for example ``state = PENDING AND priority >= 5``. ``with_forecasts``: also say when those
+        that wait start, as of a moment ago, as far as a short look at all of them finds it.
         """
-        parent = _parent(tenant)
+        wanted = ListRequest(_parent(tenant), filter, with_forecasts)
 
         def page(token: str, left_s: float) -> tuple[Sequence[Job], str]:
-            return self._wire.list_jobs(parent, filter, (PAGE_SIZE, token), self, left_s)
+            return self._wire.list_jobs(wanted, (PAGE_SIZE, token), self, left_s)
 
         return self._pages(page)
 
@@ -241,7 +249,7 @@ class Client:
         return self._try(lambda left_s: self._wire.update_job(name, (priority, limit, etag), self, left_s), patience_s)
 
     def explain(self, name: str) -> Explanation:
-        """Why a job does not run now: what each of its options lacks, and who holds that."""
+        """Why a job does not run now: what each option lacks, and who holds it; when it starts, and what would help."""
         name = job_name(name)
         return self._try(lambda left_s: self._wire.explain_job(name, self, left_s))
 

@@ -11,6 +11,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
 
+from fairgate._forecasts import Charge, JobForecast
+
 
 class JobState(StrEnum):
     """Where a job stands. An evicted job is PENDING again, while its last attempt may still be stopping."""
@@ -124,15 +126,6 @@ class PodGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Charge:
-    """An amount of one resource of one flavor."""
-
-    flavor: str
-    resource: str
-    amount: str
-
-
-@dataclass(frozen=True, slots=True)
 class OptionCharge:
     """What one option of a job is charged, its whole gang; ``rows`` is the sum over ``groups``."""
 
@@ -221,7 +214,8 @@ class Job:
 
     ``uid`` names it for good; its name may come again when the service's state is restored from a backup.
     ``flavor`` is the one that it holds a reservation on or, when it has ended, ran on last. ``manifest`` and
-    ``attempts`` are filled by ``get`` and ``explain`` only.
+    ``attempts`` are filled by ``get`` and ``explain`` only; ``forecast``, of a job that waits, by ``explain``, by
+    ``submit`` of one job with ``dry_run`` and, without ``helps`` and ``costs``, by ``list`` with ``with_forecasts``.
     """
 
     name: str
@@ -253,6 +247,7 @@ class Job:
     etag: str = ""
     uid: str = ""
     manifest: Mapping[str, Any] | None = None
+    forecast: JobForecast | None = None
     _client: JobActions | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -325,6 +320,7 @@ class OptionReport:
 class Explanation:
     """Why a job does not run, in full. ``hold`` is ``None`` when it runs or has ended.
 
+    ``job.forecast`` says when it starts, and what would help.
     ``position`` is its place in its tenant's order, from 1; ``None``: not known.
     """
 

@@ -84,6 +84,7 @@ class _Adviser:
         self._go_on = go_on
         self._waiting = Waiting(snapshot, now_ms)
         self._job = self._waiting.pending[name]
+        self._physical: set[Row] = set()
 
     def starts(self, snapshot: Snapshot) -> bool:
         plan = plan_cycle(snapshot, self._now_ms)
@@ -175,7 +176,9 @@ class _Adviser:
 
     def _quota(self, choice: Choice) -> Help | None:
         lacks: dict[Row, Amount] = {}
-        for need in needs_of(self._waiting.present, choice.charge):
+        needs = needs_of(self._waiting.present, choice.charge)
+        self._physical = {need.row for need in needs if not need.at and _is_counted(self._snapshot, need.row)}
+        for need in needs:
             lacks[need.row] = max(lacks.get(need.row, 0), need.need - need.have)
         for rows in (lacks, self._with_those_before(lacks)) if lacks else ():
             found = self._first(self._less(rows))
@@ -203,9 +206,12 @@ class _Adviser:
             f"{format_quantity(amount, resource)} more {resource} of {flavor}"
             for (flavor, resource), amount in sorted(rows.items())
         ]
-        is_owned = any(_is_declared(self._snapshot.config, row) for row in rows)
-        where = f"in the quota of tenant {self._job.tenant}" if is_owned else "in the cluster"
-        text = f"{' and '.join(amounts)} {where}"
+        places = []
+        if any(_is_declared(self._snapshot.config, row) for row in rows):
+            places.append(f"in the quota of tenant {self._job.tenant}")
+        if not self._physical.isdisjoint(rows):
+            places.append("in the cluster")
+        text = f"{' and '.join(amounts)} {' and '.join(places)}"
         return Help(HelpKind.QUOTA, text, tenant=self._job.tenant, rows=rows)
 
 
@@ -240,6 +246,12 @@ def _with_quota(config: Config, told: Help) -> Config:
 def _is_declared(config: Config, row: Row) -> bool:
     """Whether quota limits a row. Were it given to one tenant where none has any, it would be taken from all others."""
     return any(row in tenant.quota for tenant in config.tenants.values())
+
+
+def _is_counted(snapshot: Snapshot, row: Row) -> bool:
+    """Whether it is said how much of a row is physically there; else as much is there as quota is given."""
+    capacity = snapshot.config.flavors[row[0]].capacity
+    return row in snapshot.capacity or (capacity is not None and row[1] in capacity)
 
 
 def _span(duration_ms: int) -> str:

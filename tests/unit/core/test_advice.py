@@ -91,6 +91,7 @@ def test_where_the_machines_are_what_is_missing():
     world.submit("job", "a", takes("h100", gpu=4))
     told = helps(world, "job")[HelpKind.QUOTA]
     assert told.rows == {H100: 2}
+    assert told.text == "2 more nvidia.com/gpu of h100 in the quota of tenant a and in the cluster"
     undeclared = World(config_of(Tenant("org"), owner("a", gpus=8), l4=Flavor("l4", capacity={GPU: 1})))
     undeclared.submit("job", "a", takes("l4", gpu=2))
     assert helps(undeclared, "job")[HelpKind.QUOTA].text == "1 more nvidia.com/gpu of l4 in the cluster"

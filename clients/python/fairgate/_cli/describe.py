@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from fairgate._cli import names, table, times
-from fairgate._cli.get import Output, number, percent, weighted_share
+from fairgate._cli import forecasts, names, table, times
+from fairgate._cli.get import Output, weighted_share
+from fairgate._cli.numbers import number, percent
 from fairgate._cli.plain import dump
 from fairgate._cli.report import usage_error
 from fairgate._cli.session import OutputFormat, Session, session_of
@@ -87,7 +88,7 @@ def explain(
     tenant: names.TenantOfJob = None,
     output: Output = OutputFormat.TABLE,
 ) -> None:
-    """Say why a job does not run now: each option, what it lacks, and who holds it."""
+    """Say why a job does not run now, when it starts, what would help, and what each option lacks and who holds it."""
     session = session_of(context)
     explanation = session.client.explain(names.full_job(job, tenant))
     if output in _AS_DATA:
@@ -195,6 +196,9 @@ def _hold(session: Session, explanation: Explanation) -> None:
     session.out.print(f"{hold.reason}: {hold.message}", markup=False)
     if explanation.position:
         session.out.print(f"Its place in its tenant's order: {explanation.position}", markup=False)
+    forecast = explanation.job.forecast
+    for line in forecasts.lines(forecast) if forecast else ():
+        session.out.print(line, markup=False)
     for report in explanation.options:
         session.out.print(f"\nOption {report.option} on {report.flavor}: {report.reason}", markup=False)
         if report.needs:

@@ -7,8 +7,9 @@ from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
-from fairgate._cli import names, table, times
+from fairgate._cli import forecasts, names, table, times
 from fairgate._cli.filters import state_filter
+from fairgate._cli.numbers import number, percent
 from fairgate._cli.plain import dump, dump_line
 from fairgate._cli.report import usage_error
 from fairgate._cli.session import OutputFormat, Session, session_of
@@ -22,7 +23,7 @@ Output = Annotated[OutputFormat, typer.Option("--output", "-o", help="How to pri
 app = typer.Typer(no_args_is_help=True, help="List jobs, tenants and flavors; print the configuration.")
 
 JOB_HEADER: Final = ("JOB", "STATE", "REASON", "FLAVOR", "PRIORITY", "ATTEMPTS", "AGE")
-JOB_HEADER_WIDE: Final = (*JOB_HEADER, "OPTIONS", "TIME-LIMIT", "SUBMITTED-BY", "MESSAGE")
+JOB_HEADER_WIDE: Final = (*JOB_HEADER, "STARTS", "OPTIONS", "TIME-LIMIT", "SUBMITTED-BY", "MESSAGE")
 TENANT_HEADER: Final = ("TENANT", "WEIGHT", "SHARE", "ENTITLED", "RUNNING", "PENDING", "USED/NOMINAL")
 TENANT_BOUNDS: Final = ("MAX-PRIORITY", "MAX-RUNNING", "MAX-PENDING")
 TENANT_HEADER_WIDE: Final = (*TENANT_HEADER, "DOMINANT", "SHARE/WEIGHT", "NAMESPACE", *TENANT_BOUNDS)
@@ -47,13 +48,16 @@ def get_jobs(
     if jobs:
         if state or filter_text or watch:
             raise usage_error("a filter, or --watch, beside names of jobs", "leave one of them out")
-        found = [session.client.get(names.full_job(each, tenant)) for each in jobs]
+        client, is_wide = session.client, output is OutputFormat.WIDE
+        full = [names.full_job(each, tenant) for each in jobs]
+        found = [client.explain(each).job if is_wide else client.get(each) for each in full]
         print_jobs(session, found, output, is_one=len(found) == 1)
         return
     chosen = None if all_tenants else names.chosen_tenant(tenant)
     condition = state_filter(state or (), filter_text)
     if not watch:
-        print_jobs(session, islice(session.client.list(chosen, condition), limit or None), output)
+        found_jobs = session.client.list(chosen, condition, with_forecasts=output is OutputFormat.WIDE)
+        print_jobs(session, islice(found_jobs, limit or None), output)
     elif condition:
         raise usage_error("--watch beside a filter", "leave one of them out: watching, jobs come and go")
     else:
@@ -129,7 +133,7 @@ def job_row(job: Job, *, is_wide: bool = False) -> list[str]:
         options = ",".join(charge.flavor for charge in job.charges) or "-"
         limit = format_duration(job.time_limit) if job.time_limit else "-"
         message = job.message or (job.hold.message if job.hold else "")
-        row += [options, limit, job.submitted_by or "-", " ".join(message.split()) or "-"]
+        row += [forecasts.cell(job.forecast), options, limit, job.submitted_by or "-", " ".join(message.split()) or "-"]
     return row
 
 
@@ -173,16 +177,6 @@ def flavor_rows(flavor: Flavor) -> list[list[str]]:
 def weighted_share(usage: TenantUsage | None) -> str:
     """What a tenant's siblings are compared by, as people read it; "" where there is none."""
     return percent(usage.weighted_share) if usage and usage.weighted_share is not None else ""
-
-
-def percent(ratio: Any) -> str:
-    """A share as people read it, to a tenth of a percent."""
-    return f"{float(ratio * 100):.1f}%"
-
-
-def number(ratio: Any) -> str:
-    """A weight or a price as people read it: exact if it is short, else rounded."""
-    return str(ratio) if ratio.denominator == 1 else f"{float(ratio):.4g}"
 
 
 def _watch(session: Session, tenant: str | None, output: OutputFormat) -> None:

@@ -10,7 +10,7 @@ import typer
 import yaml
 
 from fairgate import _errors
-from fairgate._cli import names, waiting
+from fairgate._cli import forecasts, names, waiting
 from fairgate._cli.manifest_files import ManifestDocument, read_documents, read_file
 from fairgate._cli.plain import dump, to_plain
 from fairgate._cli.report import relocate, report, usage_error, warn
@@ -62,7 +62,7 @@ def submit(
     label: Annotated[list[str] | None, typer.Option(help="KEY=VALUE, to filter by.")] = None,
     name: Annotated[str | None, typer.Option(help="The job's id; else it is made from the manifest's name.")] = None,
     request_id: Annotated[str | None, typer.Option(help="Sent again it makes no second job.")] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Check everything, submit nothing.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would become of it; submit nothing.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until it has ended; exit 1 unless it succeeded.")] = False,
     logs: Annotated[bool, typer.Option("--logs", help="As --wait, with the job's output.")] = False,
     timeout: Annotated[str | None, typer.Option(help="How long to wait at most, such as 2h.")] = None,
@@ -182,7 +182,18 @@ def _show(
             session.out.print(f"{names.short_job(answer.name)} {verb}", markup=False)
             for charge in answer.charges if dry_run else ():
                 session.out.print(f"  {charge_line(charge)}", markup=False)
+            _show_prospect(session, answer, dry_run=dry_run)
     return code
+
+
+def _show_prospect(session: Session, job: Job, *, dry_run: bool) -> None:
+    """What would become of a job that was only looked at."""
+    if not dry_run or job.forecast is None:
+        return
+    if job.hold is not None:
+        session.out.print(f"  {job.hold.reason}: {job.hold.message}", markup=False)
+    for line in forecasts.lines(job.forecast):
+        session.out.print(f"  {line}", markup=False)
 
 
 def charge_line(charge: OptionCharge) -> str:

@@ -45,6 +45,15 @@ class WatchItem:
     job: Job | None
 
 
+@dataclass(frozen=True, slots=True)
+class ListRequest:
+    """Which jobs to list, and whether to ask when those that wait start."""
+
+    parent: str
+    filter_text: str = ""
+    with_forecasts: bool = False
+
+
 @contextmanager
 def sendable() -> Iterator[None]:
     """Where a request is put together. Raises InvalidArgument for values that the wire has no room for."""
@@ -98,12 +107,16 @@ class Wire:
         return decode.job(self._call(self._jobs.GetJob, message, timeout_s), client)
 
     def list_jobs(
-        self, parent: str, filter_text: str, page: tuple[int, str], client: JobActions, timeout_s: float
+        self, wanted: ListRequest, page: tuple[int, str], client: JobActions, timeout_s: float
     ) -> tuple[list[Job], str]:
         """A page (its size, its token) of jobs, and the token of the next."""
         with sendable():
             message = job_service_pb2.ListJobsRequest(
-                parent=parent, filter=filter_text, page_size=page[0], page_token=page[1]
+                parent=wanted.parent,
+                filter=wanted.filter_text,
+                with_forecasts=wanted.with_forecasts,
+                page_size=page[0],
+                page_token=page[1],
             )
         answer = self._call(self._jobs.ListJobs, message, timeout_s)
         return [decode.job(each, client) for each in answer.jobs], answer.next_page_token

@@ -1,7 +1,7 @@
 """Protobuf messages → the client's models of jobs."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from fractions import Fraction
@@ -13,6 +13,7 @@ from google.protobuf.duration_pb2 import Duration
 from google.protobuf.internal.enum_type_wrapper import EnumTypeWrapper
 from google.protobuf.timestamp_pb2 import Timestamp
 
+from fairgate import _forecasts as forecasts
 from fairgate import _models as models
 
 Word = TypeVar("Word", bound=StrEnum)
@@ -76,7 +77,29 @@ def job(message: jobs_pb2.Job, client: models.JobActions | None = None) -> model
         etag=message.etag,
         uid=message.uid,
         manifest=_manifest(message.manifest),
+        forecast=forecast(message.forecast) if message.HasField("forecast") else None,
         _client=client,
+    )
+
+
+def forecast(message: jobs_pb2.JobForecast) -> forecasts.JobForecast:
+    """When a job starts, what would help it, and what it costs."""
+    return forecasts.JobForecast(
+        earliest_start=_when(message, "earliest_start_time"),
+        latest_start=_when(message, "latest_start_time"),
+        earliest_finish=_when(message, "earliest_finish_time"),
+        latest_finish=_when(message, "latest_finish_time"),
+        option=message.option if message.HasField("option") else None,
+        flavor=message.flavor,
+        evictions=tuple(message.evictions),
+        eviction_count=message.eviction_count,
+        is_partial=message.partial,
+        not_before=_when(message, "not_before_time"),
+        helps=tuple(_help(each) for each in message.helps),
+        costs=tuple(
+            forecasts.OptionCost(each.option, each.flavor, Fraction(each.accelerator_hours or 0))
+            for each in message.costs
+        ),
     )
 
 
@@ -161,7 +184,23 @@ def _option_charge(message: jobs_pb2.OptionCharge) -> models.OptionCharge:
         message.flavor,
         Fraction(message.speed or 1),
         tuple(models.PodGroup(each.name, each.flavor, each.count, texts(each.requests)) for each in message.groups),
-        tuple(models.Charge(each.flavor, each.resource, each.amount) for each in message.rows),
+        _charges(message.rows),
+    )
+
+
+def _charges(rows: Iterable[jobs_pb2.Charge]) -> tuple[forecasts.Charge, ...]:
+    return tuple(forecasts.Charge(each.flavor, each.resource, each.amount) for each in rows)
+
+
+def _help(message: jobs_pb2.Help) -> forecasts.Help:
+    return forecasts.Help(
+        kind=word(forecasts.HelpKind, jobs_pb2.Help.Kind, "KIND_", message.kind),
+        message=message.message,
+        priority=message.priority if message.HasField("priority") else None,
+        time_limit=duration(message.time_limit) if message.HasField("time_limit") else None,
+        rows=_charges(message.rows),
+        tenant=message.tenant,
+        max_running_jobs=message.max_running_jobs or None,
     )
 
 

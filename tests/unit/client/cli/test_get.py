@@ -30,7 +30,7 @@ def test_jobs(fg, story):
 
 def test_jobs_wide(fg, story):
     assert fg("get", "jobs", "-o", "wide").stdout.splitlines()[2] == (
-        "a/train   PENDING   WAITING_FOR_QUOTA   -        5          1          26s   h100      2h           "
+        "a/train   PENDING   WAITING_FOR_QUOTA   -        5          1          26s   23:14    h100      2h           "
         "local          there is not enough free for it now"
     )
 
@@ -80,7 +80,7 @@ def test_the_keys_of_a_job_are_a_contract(fg, story):
         "name", "tenant", "state", "priority", "preemptible", "time_limit", "fallback", "fallback_after", "options",
         "workload", "labels", "outcome", "message", "hold", "flavor", "charges", "warnings", "submitted_by",
         "create_time", "start_time", "finish_time", "pending_since", "attempt_count", "eviction_count", "exit_code",
-        "attempts", "etag", "uid", "manifest",
+        "attempts", "etag", "uid", "manifest", "forecast",
     ]  # fmt: skip
 
 
@@ -147,6 +147,10 @@ Attempts
 
 WAITING_FOR_QUOTA: there is not enough free for it now
 Its place in its tenant's order: 1
+Starts:    23:14 (in 59m), on h100
+Finishes:  2023-11-15 01:14 (in 2h59m)
+Costs:     48 on h100 (priced accelerator-hours until its time limit)
+It would start now with: 4 more nvidia.com/gpu of h100 in the quota of tenant a and in the cluster, or wait until 23:14
 
 Option 0 on h100: not enough is free
 FLAVOR   RESOURCE         NEEDS   FREE   BOUND BY       HELD BY
@@ -164,6 +168,10 @@ a/train is PENDING
 
 WAITING_FOR_QUOTA: there is not enough free for it now
 Its place in its tenant's order: 1
+Starts:    23:14 (in 59m), on h100
+Finishes:  2023-11-15 01:14 (in 2h59m)
+Costs:     48 on h100 (priced accelerator-hours until its time limit)
+It would start now with: 4 more nvidia.com/gpu of h100 in the quota of tenant a and in the cluster, or wait until 23:14
 
 Option 0 on h100: not enough is free
 FLAVOR   RESOURCE         NEEDS   FREE   BOUND BY       HELD BY
@@ -174,6 +182,19 @@ h100     nvidia.com/gpu   8       4      capacity       b 4
     assert fg("explain", "b/mine").stdout == "b/mine is RUNNING\n"
     told = json.loads(fg("explain", "a/train", "-o", "json").stdout)
     assert told["options"][0]["needs"][0]["holders"] == {"b": "4"}
+
+
+def test_explain_as_data_has_the_forecast(fg, story):
+    told = json.loads(fg("explain", "a/train", "-o", "json").stdout)["job"]["forecast"]
+    assert (told["latest_start"], told["option"], told["is_partial"]) == ("2023-11-14T23:13:45.000Z", 0, False)
+    assert told["costs"] == [{"option": 0, "flavor": "h100", "accelerator_hours": "48"}]
+    assert [(each["kind"], each["tenant"]) for each in told["helps"]] == [("QUOTA", "a")]
+
+
+def test_named_jobs_have_their_start_too(fg, story):
+    lines = fg("get", "jobs", "b/mine", "a/train", "-o", "wide").stdout.splitlines()
+    place = lines[0].index("STARTS")
+    assert [line[place:].split()[0] for line in lines] == ["STARTS", "-", "23:14"]
 
 
 def test_describe_takes_a_name_that_can_mean_one_thing_only(fg, story):

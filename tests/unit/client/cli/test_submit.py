@@ -74,8 +74,33 @@ def test_a_dry_run_shows_the_charge_and_submits_nothing(fg, write, client):
         "a/train would be submitted\n"
         "  option 0 on h100 at speed 1: cpu/cpu 1500m, cpu/memory 2248Mi, h100/cpu 1, h100/memory 2Gi, "
         "h100/nvidia.com/gpu 2\n"
+        "  Starts:    now, on h100\n"
+        "  Finishes:  23:14 (in 1h)\n"
+        "  Costs:     6 on h100 (priced accelerator-hours until its time limit)\n"
     )
     assert list(client.list()) == []
+
+
+def test_a_dry_run_says_who_would_be_evicted_or_why_it_would_wait(fg, write, client, service, manifest):
+    client.submit(manifest("big", gpus=8), tenant="a", time_limit="1h")
+    service.turn()
+    mine = fg("submit", "-f", write("train.yaml", gpus=2), "--tenant", "b", "--dry-run", *LIMIT).stdout
+    assert mine.splitlines()[2:4] == ["  Starts:    now, on h100", "  Finishes:  23:14 (in 1h)"]
+    assert "  Evicts:    a/big\n" in mine
+    waits = fg("submit", "-f", write("train.yaml", gpus=2), "--tenant", "a", "--dry-run", *LIMIT).stdout
+    assert "  WAITING_FOR_QUOTA: there is not enough free for it now\n  Starts:    23:14 (in 1h), on h100\n" in waits
+    assert "  It would start now with: priority ≥ 1, or 2 more nvidia.com/gpu of h100 in" in waits
+    told = fg("submit", "-f", "train.yaml", "--tenant", "a", "--dry-run", "-o", "json", *LIMIT).stdout
+    assert json.loads(told)["forecast"]["helps"][0] == {
+        "kind": "PRIORITY",
+        "message": "priority ≥ 1",
+        "priority": 1,
+        "time_limit": None,
+        "rows": [],
+        "tenant": "",
+        "max_running_jobs": None,
+    }
+    assert [job.id for job in client.list()] == ["big"]
 
 
 def test_several_files_and_documents(fg, write, here, client):
