@@ -1,5 +1,6 @@
 """``fairgate up`` where it can not start, and what it finds again where it can."""
 
+import shutil
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -139,3 +140,18 @@ def _await(holds):
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_a_server_that_loses_its_state_directory_says_so_and_ends(server, is_replaced):
+    server.start()
+    server.await_ready()
+    if is_replaced:
+        (server.state_dir / "lock").unlink()
+        (server.state_dir / "lock").touch()
+    else:
+        shutil.rmtree(server.state_dir)
+    assert server.process.wait(30) == 1
+    log = server.log.read_text()
+    assert log.count("was removed or replaced while the server ran") == 1
+    assert "Traceback" not in log

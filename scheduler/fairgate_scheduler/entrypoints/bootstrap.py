@@ -1,12 +1,9 @@
 """The only wiring: settings in, a server out. Everything that runs is put together here."""
 
-import fcntl
 import logging
-import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 from fairgate_scheduler.adapters.local_ray.plan import Settings as RaySettings
 from fairgate_scheduler.adapters.local_ray.planning import make_plan
@@ -15,24 +12,24 @@ from fairgate_scheduler.adapters.sql import SqlStore
 from fairgate_scheduler.entrypoints.grpc.server import GrpcServer, build
 from fairgate_scheduler.entrypoints.loop import Loop, SystemClock
 from fairgate_scheduler.entrypoints.settings import Settings
+from fairgate_scheduler.entrypoints.state_lock import StartError, StateLock, hold_state_directory
 from fairgate_scheduler.ports import Runner
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.cycle import Scheduler, Timing
 from fairgate_scheduler.service.quota import apply_config
 
+__all__ = ["Running", "StartError", "serve", "serve_with"]
+
 _logger = logging.getLogger(__name__)
-
-
-class StartError(Exception):
-    """The server can not start; the message says why and what to do."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """A server that serves. ``address`` is where."""
+    """A server that serves. ``address`` is where. ``lock`` is its hold on the state directory."""
 
     app: App
     address: str
+    lock: StateLock
 
 
 @contextmanager
@@ -61,7 +58,7 @@ def serve_with(
         FairgateError: the configuration is refused.
     """
     with ExitStack() as stack:
-        stack.enter_context(_state_directory(settings))
+        lock = stack.enter_context(hold_state_directory(settings))
         store = SqlStore.open(str(settings.database))
         stack.callback(store.close)
         clock = SystemClock()
@@ -72,41 +69,13 @@ def serve_with(
                 _logger.warning("the configuration: %s", text)
         server: GrpcServer = build(app, settings)
         stack.callback(server.stop)
-        loop = Loop(app, Scheduler(app, Timing(poll_ms=settings.poll_ms), server.set_planning), clock)
+        loop = Loop(app, Scheduler(app, Timing(poll_ms=settings.poll_ms), server.set_planning), clock, lock.is_lost)
         loop.start()
         stack.callback(loop.stop)
         server.start()
-        yield Running(app, server.address)
+        yield Running(app, server.address, lock)
 
 
 def _runner(settings: Settings, planner: Planner) -> LocalRayRunner:
     grace_s = settings.grace_ms / 1000
     return LocalRayRunner(RaySettings(settings.state_dir, settings.job_dir.resolve(), grace_s), planner)
-
-
-@contextmanager
-def _state_directory(settings: Settings) -> Iterator[None]:
-    """The state directory, made private, and held against a second server."""
-    folder = settings.state_dir
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock = os.open(settings.lock_file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        message = f"the state directory {folder} can not be used: {error.strerror}; choose another with --state-dir"
-        raise StartError(message) from error
-    try:
-        _hold(lock, folder)
-        yield
-    finally:
-        os.close(lock)
-
-
-def _hold(lock: int, folder: Path) -> None:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
-        pid = os.pread(lock, 32, 0).decode(errors="replace").strip() or "unknown"
-        message = f"another server (process {pid}) uses {folder}; stop it, or choose another directory with --state-dir"
-        raise StartError(message) from error
-    os.ftruncate(lock, 0)
-    os.pwrite(lock, f"{os.getpid()}\n".encode(), 0)

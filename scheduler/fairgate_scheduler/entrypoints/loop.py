@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections.abc import Callable
 from typing import Final
 
 from fairgate_scheduler.ports import Clock
@@ -21,12 +22,16 @@ class SystemClock:
 
 
 class Loop:
-    """Runs a scheduler until it is stopped. The scheduler's turn logs its errors, so that nothing ends the loop."""
+    """Runs a scheduler until it is stopped. The scheduler's turn logs its errors, so that nothing else ends the loop
+    but that ``is_lost`` says that the state is not this server's any more."""
 
-    def __init__(self, app: App, scheduler: Scheduler, clock: Clock) -> None:
+    def __init__(
+        self, app: App, scheduler: Scheduler, clock: Clock, is_lost: Callable[[], bool] = lambda: False
+    ) -> None:
         self._app = app
         self._scheduler = scheduler
         self._clock = clock
+        self._is_lost = is_lost
         self._is_stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
 
@@ -41,7 +46,7 @@ class Loop:
         self._thread.join()
 
     def _run(self) -> None:
-        while not self._is_stopping.is_set():
+        while not self._is_stopping.is_set() and not self._is_lost():
             seen = self._app.changes.count
             self._scheduler.turn()
             if self._app.changes.count == seen and not self._is_stopping.is_set():

@@ -6,6 +6,7 @@ import sys
 import threading
 from pathlib import Path
 from types import FrameType
+from typing import Final
 
 import typer
 
@@ -20,9 +21,19 @@ from fairgate_scheduler.ports import StoreError
 from fairgate_scheduler.service.errors import FairgateError
 from fairgate_scheduler.service.quota import parse
 
+LOOK_S: Final = 1.0
+"""How often it is looked whether the state directory is still this server's."""
+_LOST: Final = (
+    "{} was removed or replaced while the server ran: another server may use the directory now. Stopping at once; "
+    "do not remove a state directory before its server has stopped"
+)
+
 
 def run(settings: Settings, config: Path | None, planner: Planner = make_plan) -> int:
-    """Serve until SIGINT or SIGTERM. 0: stopped as told; 1: it could not start; 2: the configuration is refused."""
+    """Serve until SIGINT or SIGTERM.
+
+    0: stopped as told; 1: it could not start, or lost its state directory; 2: the configuration is refused.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     stopping = threading.Event()
@@ -40,7 +51,9 @@ def run(settings: Settings, config: Path | None, planner: Planner = make_plan) -
         with serve(settings, source, planner) as running:
             typer.echo(f"Fairgate serves on {running.address}")
             typer.echo(f"State and token: {settings.state_dir}. Stop with Ctrl-C; running jobs go on.")
-            stopping.wait()
+            while not stopping.wait(LOOK_S):
+                if running.lock.is_lost():
+                    return _refuse(_LOST.format(settings.lock_file), 1)
             typer.echo("Stopping; running jobs go on, start again to find them.")
     except (StartError, AddressError, TokenFileError, StoreError) as error:
         return _refuse(str(error), 1)

@@ -97,3 +97,14 @@ def test_it_stops_at_once_and_what_runs_goes_on(app):
     loop.stop()
     assert time.monotonic() - began < 5
     assert [each.job for each in app.runner.alive()] == [name]
+
+
+def test_it_does_no_turn_for_a_state_that_is_not_its_own_any_more(app):
+    answers = iter([False, True])
+    scheduler = Scheduler(app)
+    turns = []
+    loop = Loop(app, scheduler, app.clock, lambda: next(answers))
+    scheduler.turn = lambda: turns.append(1) or app.changes.notify()
+    loop.start()
+    loop._thread.join(10)
+    assert (turns, loop._thread.is_alive()) == ([1], False)
