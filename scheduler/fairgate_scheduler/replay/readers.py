@@ -12,7 +12,7 @@ from fairgate_scheduler.replay.trace import Trace, TraceJob
 from fairgate_scheduler.replay.values import Malformed, instant, number, seconds, whole
 
 NO_ACCELERATOR: Final = "without an accelerator"
-SHARED: Final = "part of a device: counted as a whole one"
+SHARED: Final = "with a part of a device: counted as a whole one"
 
 
 def read_trace(text: str, log_format: str, file: str, zone: tzinfo) -> Trace:

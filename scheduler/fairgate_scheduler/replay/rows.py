@@ -23,7 +23,7 @@ class Table:
     """The rows of a text, by column name."""
 
     def __init__(self, text: str, delimiter: str, file: str) -> None:
-        lines = text.removeprefix("\ufeff").splitlines()
+        lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
         if not any(line.strip() for line in lines):
             raise _unusable(file, "the log is empty", "check the path, and the command that wrote it")
         self.file = file

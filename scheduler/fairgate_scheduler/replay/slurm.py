@@ -22,12 +22,12 @@ GOES_ON: Final = frozenset({"COMPLETING", "RESIZING", "RUNNING", "STOPPED", "SUS
 NOT_STARTED: Final = frozenset({"CONFIGURING", "PENDING", "REQUEUED", "REVOKED"})
 STATES: Final = ENDED | GOES_ON | NOT_STARTED
 
-STEP: Final = "steps of jobs"
-NEVER_STARTED: Final = "never started"
+STEP: Final = "of steps"
+NEVER_STARTED: Final = "that never started"
 NO_ACCELERATOR: Final = "without an accelerator"
-STILL_RUNS: Final = "still running when the log was taken: replayed as long as it had run"
-COMPONENT: Final = "parts of heterogeneous jobs: replayed as jobs of their own"
-BACKWARDS: Final = "started before their submit, by the log's clock: their wait there is not known"
+STILL_RUNS: Final = "of jobs that still ran when the log was taken: replayed for as long as they had run"
+COMPONENT: Final = "of parts of heterogeneous jobs: replayed as jobs of their own"
+BACKWARDS: Final = "with a start before the submit, by the log's clock: the wait there is not known"
 
 _JOB_ID: Final = re.compile(r"[0-9]+(?:_[0-9]+)?(\+[0-9]+)?")
 _WAITING_ELEMENTS: Final = re.compile(r"[0-9]+_\[[0-9,:%-]*(?:\.\.\.)?\]")
