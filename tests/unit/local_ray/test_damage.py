@@ -29,6 +29,7 @@ def _empty_object(path) -> None:
 def test_a_damaged_file_ends_its_attempt_and_no_other(machine, name, damage):
     launch, other = machine.start("echo ready; sleep 60"), machine.start("echo ready; sleep 60", "other")
     machine.wait_for_log(launch, "ready")
+    machine.wait_for(launch, Phase.RUNNING)
     machine.wait_for(other, Phase.RUNNING)
     path = machine.directory(launch).path / name
     if name == "exit.json" and damage is not _put_folder:
@@ -65,3 +66,25 @@ def test_what_is_no_marker_is_not_taken_for_an_attempt(machine):
     (machine.settings.state_dir / "active" / ".notes.swp").touch()
     (machine.settings.state_dir / "active" / "tenants%2Fa%2Fjobs%2Ftrain%2Fx").touch()
     assert machine.runner.observe() == []
+
+
+def test_what_can_not_be_read_is_told_once_and_in_one_line(machine, monkeypatch, caplog):
+    launch, other = machine.start("sleep 60"), machine.start("sleep 60", "other")
+    machine.wait_for(other, Phase.RUNNING)
+    read = machine.runner._read
+    refused = launch.attempt.job
+
+    def refuse(job, attempt):
+        if job == refused:
+            raise PermissionError("not yours")
+        return read(job, attempt)
+
+    with monkeypatch.context() as broken:
+        broken.setattr(machine.runner, "_read", refuse)
+        assert [machine.see(launch).phase for _ in range(3)] == [Phase.STARTING] * 3
+        assert machine.see(other).phase is Phase.RUNNING
+    told = [each for each in caplog.records if each.name.endswith("local_ray.runner")]
+    assert [each.getMessage() for each in told] == [
+        f"attempt 1 of {refused} can not be looked at now: PermissionError: not yours"
+    ]
+    assert told[0].exc_info is None

@@ -49,6 +49,7 @@ class LocalRayRunner:
         self._supervisors: set[int] = set()
         self._ended: dict[tuple[str, int], Observation] = {}
         self._owners: dict[str, str] = {}
+        self._warned: set[tuple[str, ...]] = set()
 
     def check(self, manifest: Mapping[str, Any]) -> list[str]:
         """Everything in a valid RayJob that this machine can not give, as sentences that begin with the field."""
@@ -141,8 +142,8 @@ class LocalRayRunner:
         if job not in self._owners:
             try:
                 self._owners[job] = claims.owner_of(self._state, job)
-            except _DAMAGE:
-                _logger.exception("whose the files of %s are can not be read", job)
+            except _DAMAGE as error:
+                self._warn("whose the files of %s are can not be read", job, error=error)
                 return ""
         return self._owners[job]
 
@@ -170,11 +171,17 @@ class LocalRayRunner:
         try:
             return self._read(job, attempt)
         except _DAMAGE as error:
-            _logger.exception("the files of attempt %s of %s are damaged: it is ended", attempt, job)
+            self._warn("the files of attempt %s of %s are damaged: it is ended", str(attempt), job, error=error)
             return self._end_damaged(job, attempt, error)
-        except OSError:
-            _logger.exception("attempt %s of %s can not be looked at now", attempt, job)
+        except OSError as error:
+            self._warn("attempt %s of %s can not be looked at now", str(attempt), job, error=error)
             return Observation(job, attempt, Phase.STARTING, _now_ms())
+
+    def _warn(self, text: str, *about: str, error: Exception) -> None:
+        """Say it once: an attempt is looked at twice a second, for as long as it is there."""
+        if (text, *about) not in self._warned:
+            self._warned.add((text, *about))
+            _logger.warning("%s: %s: %s", text % about, type(error).__name__, error)
 
     def _end_damaged(self, job: str, attempt: int, error: Exception) -> Observation:
         """Nothing is known of it but its mark: end all that carries it, so that no other attempt runs beside it."""
@@ -191,8 +198,8 @@ class LocalRayRunner:
             with layout.locked(directory) as is_ours:
                 if is_ours and not end_attempt(directory, temp_dir, result, supervisor.pid if supervisor else None):
                     return self._read(job, attempt)
-        except (*_DAMAGE, OSError, psutil.Error):
-            _logger.exception("attempt %s of %s can not be ended; it is tried again", attempt, job)
+        except (*_DAMAGE, OSError, psutil.Error) as failure:
+            self._warn("attempt %s of %s can not be ended; it is tried again", str(attempt), job, error=failure)
         return Observation(job, attempt, Phase.STARTING, _now_ms())
 
     def _read(self, job: str, attempt: int) -> Observation:
