@@ -22,11 +22,17 @@ class Config:
 
 @dataclass(frozen=True, slots=True)
 class JobPreview:
-    """What would become of one job, and why. ``flavor`` is what it would start on, or would lose."""
+    """What would become of one job, and why. ``flavor`` is what it would start on, or would lose.
+
+    Of one that would wait, in a dry run: when it would start at the latest (``latest_start``), and when it does under
+    the configuration in force (``latest_start_before``). ``None``: not by anything that is known, or not found out.
+    """
 
     job: str
     flavor: str
     message: str
+    latest_start: datetime | None = None
+    latest_start_before: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,14 +39,18 @@ class ConfigPreview(_message.Message):
     def __init__(self, starts: _Optional[_Iterable[_Union[JobPreview, _Mapping]]] = ..., evictions: _Optional[_Iterable[_Union[JobPreview, _Mapping]]] = ..., waits: _Optional[_Iterable[_Union[JobPreview, _Mapping]]] = ..., waiting_count: _Optional[int] = ...) -> None: ...
 
 class JobPreview(_message.Message):
-    __slots__ = ("job", "flavor", "message")
+    __slots__ = ("job", "flavor", "message", "latest_start_time", "latest_start_time_before")
     JOB_FIELD_NUMBER: _ClassVar[int]
     FLAVOR_FIELD_NUMBER: _ClassVar[int]
     MESSAGE_FIELD_NUMBER: _ClassVar[int]
+    LATEST_START_TIME_FIELD_NUMBER: _ClassVar[int]
+    LATEST_START_TIME_BEFORE_FIELD_NUMBER: _ClassVar[int]
     job: str
     flavor: str
     message: str
-    def __init__(self, job: _Optional[str] = ..., flavor: _Optional[str] = ..., message: _Optional[str] = ...) -> None: ...
+    latest_start_time: _timestamp_pb2.Timestamp
+    latest_start_time_before: _timestamp_pb2.Timestamp
+    def __init__(self, job: _Optional[str] = ..., flavor: _Optional[str] = ..., message: _Optional[str] = ..., latest_start_time: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., latest_start_time_before: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class Tenant(_message.Message):
     __slots__ = ("name", "parent", "weight", "is_leaf", "quotas", "budget", "restricts_flavors", "allowed_flavors", "max_priority", "max_pending_jobs", "max_running_jobs", "namespace", "usage")

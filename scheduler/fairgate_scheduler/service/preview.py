@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, NamedTuple
 
 from fairgate_scheduler.core import lifecycle
 from fairgate_scheduler.core.holds import Waiting
@@ -20,7 +20,8 @@ class Preview:
     """What the next cycle would do under a configuration, to the jobs as they are now.
 
     ``flavors``: what each job that starts would start on, and what each that is evicted would lose. ``reasons``: why
-    the first ``MOST_REASONS`` of those that wait would wait.
+    the first ``MOST_REASONS`` of those that wait would wait. ``after``: the jobs as that cycle would leave them;
+    ``latest_starts``: of those that wait, where that was looked for, when they start as it is and as it would be.
     """
 
     starts: tuple[str, ...]
@@ -28,6 +29,15 @@ class Preview:
     waits: tuple[str, ...]
     flavors: Mapping[str, str] = field(default_factory=dict)
     reasons: Mapping[str, HoldReason] = field(default_factory=dict)
+    after: Snapshot = field(default_factory=lambda: Snapshot(Config()))
+    latest_starts: Mapping[str, "Moved"] = field(default_factory=dict)
+
+
+class Moved(NamedTuple):
+    """When a job starts at the latest as it is, and as it would be; ``None``: it runs, or that is not known."""
+
+    before_ms: int | None
+    after_ms: int | None
 
 
 def preview(snapshot: Snapshot, config: Config, now_ms: int) -> Preview:
@@ -43,6 +53,7 @@ def preview(snapshot: Snapshot, config: Config, now_ms: int) -> Preview:
         tuple(job.id for job in after.pending),
         _flavors(snapshot, plan),
         {job.id: waiting.reason(job) for job in after.pending[:MOST_REASONS]},
+        after,
     )
 
 

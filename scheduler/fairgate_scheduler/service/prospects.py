@@ -85,13 +85,10 @@ class Prospects:
             self._all = (time.monotonic(), found)
             return found
 
-    def compare(self, snapshot: Snapshot, config: Config, now_ms: int) -> tuple[Mapping[str, Outlook], ...]:
-        """What becomes of the pending jobs as it is, and under another configuration."""
-        out: list[Mapping[str, Outlook]] = []
-        for each in (snapshot, replace(snapshot, config=config)):
-            with self._working() as go_on:
-                out.append(self._all_of(each, now_ms, go_on) if go_on() else {})
-        return tuple(out)
+    def of_these(self, snapshot: Snapshot, now_ms: int) -> Mapping[str, Outlook]:
+        """What becomes of the pending jobs of this very snapshot; those that were not looked at are left out."""
+        with self._working() as go_on:
+            return self._all_of(snapshot, now_ms, go_on) if go_on() else {}
 
     def _all_of(self, snapshot: Snapshot, now_ms: int, go_on: GoOn) -> Mapping[str, Outlook]:
         typical = self._runs(snapshot, now_ms)

@@ -2,9 +2,11 @@
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from fairgate_scheduler.core.jobs import Job
+from fairgate_scheduler.core.outlook import Outlook
 from fairgate_scheduler.core.snapshot import Snapshot
 from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.documents.config_file import read_config
@@ -13,7 +15,8 @@ from fairgate_scheduler.documents.render import ConfigChange, diff_configs
 from fairgate_scheduler.ports import ConfigVersion
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.errors import Aborted, FailedPrecondition, InvalidArgument, NotFound, Violation
-from fairgate_scheduler.service.preview import Preview, preview
+from fairgate_scheduler.service.past import Past
+from fairgate_scheduler.service.preview import Moved, Preview, preview
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +59,9 @@ def apply_config(
         raise _stale()
     _check_tenants_in_use(config, app.snapshot())
     result = _result(app, ConfigVersion(_etag(source, before), source, config, now_ms, by, comment), before)
-    if validate_only or (before is not None and before.source == source):
+    if validate_only:
+        return replace(result, preview=_with_starts(app, result.preview, now_ms))
+    if before is not None and before.source == source:
         return result
     with app.write() as writing:
         stored = writing.transaction.get_config()
@@ -94,8 +99,30 @@ def _result(app: App, version: ConfigVersion, before: ConfigVersion | None) -> A
     if before is not None and before.source == version.source:
         version = before
     changes = tuple(diff_configs(before.config if before else Config(), version.config))
-    outlook = preview(app.snapshot(), version.config, app.clock.now_ms())
+    outlook = preview(_with_past_under(app, version.config), version.config, app.clock.now_ms())
     return ApplyResult(version, changes, outlook, tuple(app.runner.remarks(version.config)))
+
+
+def _with_past_under(app: App, config: Config) -> Snapshot:
+    """The jobs of now, with the past as it counts under this configuration: its budgets have periods of their own."""
+    snapshot, now_ms = app.snapshot(), app.clock.now_ms()
+    with app.read() as transaction:
+        past = Past.load(transaction, config, now_ms)
+    return replace(snapshot, history=past.history(snapshot.running, now_ms), spent=past.spent(now_ms))
+
+
+def _with_starts(app: App, outlook: Preview, now_ms: int) -> Preview:
+    """With when those that would wait start, and when they start as it is."""
+    if not outlook.reasons:
+        return outlook
+    before = app.prospects.of_these(app.snapshot(), now_ms)
+    after = app.prospects.of_these(outlook.after, now_ms)
+    moved = {job: Moved(_latest_ms(before, job), _latest_ms(after, job)) for job in outlook.reasons}
+    return replace(outlook, latest_starts=moved)
+
+
+def _latest_ms(outlooks: Mapping[str, Outlook], job: str) -> int | None:
+    return outlooks[job].latest_start_ms if job in outlooks else None
 
 
 def _check_tenants_in_use(config: Config, snapshot: Snapshot) -> None:

@@ -2,7 +2,11 @@ import pytest
 from fairgate_scheduler.core.snapshot import HoldReason
 from fairgate_scheduler.service.cancel import cancel
 from fairgate_scheduler.service.errors import Aborted, FailedPrecondition, InvalidArgument
+from fairgate_scheduler.service.preview import Moved
+from fairgate_scheduler.service.prospects import Prospects
 from fairgate_scheduler.service.quota import apply_config, get_config
+
+HOUR_MS = 3_600_000
 
 
 def _source(rig, old="", new=""):
@@ -121,3 +125,32 @@ def test_a_tenant_with_live_jobs_stays_a_leaf(rig, old, new):
     assert "1 job of 'a' has not ended" in caught.value.message
     cancel(rig.app, name)
     apply_config(rig.app, source)
+
+
+def test_a_preview_says_how_much_later_those_who_wait_would_start(rig):
+    rig.app.prospects = Prospects(rig.app.store, work_s=60)
+    for number in range(2):
+        rig.submit(f"runs-{number}", "b", gpus=2, time_limit_ms=HOUR_MS * (1 + number))
+    rig.turn(2)
+    huge = rig.submit("huge", "b", gpus=2).job.id
+    rig.turn()
+    assert apply_config(rig.app, get_config(rig.app).source, validate_only=True).preview.latest_starts == {
+        huge: Moved(1_000_000 + HOUR_MS, 1_000_000 + HOUR_MS)
+    }
+    source = _source(rig, "{id: b, ", "{id: b, max_running_jobs: 1, ")
+    moved = apply_config(rig.app, source, validate_only=True).preview.latest_starts[huge]
+    assert moved == Moved(1_000_000 + HOUR_MS, 1_000_000 + 2 * HOUR_MS)
+    assert apply_config(rig.app, source).preview.latest_starts == {}
+
+
+def test_a_preview_counts_what_was_spent_in_the_periods_of_its_budgets(rig):
+    rig.app.prospects = Prospects(rig.app.store, work_s=60)
+    done = rig.submit("done", time_limit_ms=60 * 60_000).job.id
+    rig.run_until(done, "SUCCEEDED")
+    waits = rig.submit("waits", gpus=1, time_limit_ms=59 * 60_000).job.id
+    budget = "budget: {accelerator_hours: 1, period: 1h}, max_priority: 100"
+    preview = apply_config(rig.app, _source(rig, "max_priority: 100", budget), validate_only=True).preview
+    assert (preview.starts, preview.reasons) == ((), {waits: HoldReason.BUDGET_EXHAUSTED})
+    (moved,) = preview.latest_starts.values()
+    assert moved.before_ms == rig.clock.now_ms()
+    assert moved.after_ms == HOUR_MS

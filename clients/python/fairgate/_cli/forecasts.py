@@ -63,14 +63,14 @@ def _interval(earliest: datetime, latest: datetime | None) -> str:
 
 
 def _instants(earliest: datetime, latest: datetime | None) -> str:
-    first = _clock(earliest)
+    first = clock(earliest)
     if latest is None:
         return f"{first} at the earliest"
-    last = _clock(latest)
+    last = clock(latest)
     return first if first == last else f"{first}\N{EN DASH}{last}"
 
 
-def _clock(at: datetime) -> str:
+def clock(at: datetime) -> str:
     """The time of day, rounded up to the minute; with the date if that is not today's."""
     local = (at + timedelta(minutes=1) - timedelta.resolution).astimezone()
     is_today = local.date() == times.now().astimezone().date()

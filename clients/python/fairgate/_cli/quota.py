@@ -1,12 +1,13 @@
 """``fairgate quota``: read the configuration, see what a change would do, and make it."""
 
 import sys
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from fairgate._cli import names
+from fairgate._cli import forecasts, names, times
 from fairgate._cli.config_files import ConfigSource, read_config
 from fairgate._cli.get import Output, get_config
 from fairgate._cli.plain import dump
@@ -127,4 +128,16 @@ def _show(session: Session, change: ConfigChange) -> None:
 
 def _preview(job: JobPreview) -> str:
     flavor = f" on {job.flavor}" if job.flavor else ""
-    return f"{names.short_job(job.job)}{flavor}" + (f": {job.message}" if job.message else "")
+    start = f" (starts by {_start(job)})" if job.latest_start else ""
+    return f"{names.short_job(job.job)}{flavor}" + (f": {job.message}{start}" if job.message else "")
+
+
+def _start(job: JobPreview) -> str:
+    """When it starts at the latest, and how much later or sooner than as it is."""
+    assert job.latest_start is not None, job
+    at = forecasts.clock(job.latest_start)
+    if job.latest_start_before is None or job.latest_start_before == job.latest_start:
+        return at
+    moved = job.latest_start - job.latest_start_before
+    word = "later" if moved > timedelta(0) else "sooner"
+    return f"{at}, {times.span(abs(moved))} {word}"

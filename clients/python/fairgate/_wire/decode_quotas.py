@@ -87,4 +87,11 @@ def flavor(message: quotas_pb2.Flavor) -> models.Flavor:
 
 
 def _preview(message: quotas_pb2.JobPreview) -> models.JobPreview:
-    return models.JobPreview(message.job, message.flavor, message.message)
+    before, after = message.latest_start_time_before, message.latest_start_time
+    return models.JobPreview(
+        message.job,
+        message.flavor,
+        message.message,
+        instant(after) if message.HasField("latest_start_time") else None,
+        instant(before) if message.HasField("latest_start_time_before") else None,
+    )

@@ -6,11 +6,12 @@ from fairgate_api.v1 import quota_service_pb2, quotas_pb2
 
 from fairgate_scheduler.core.amounts import UNLIMITED, Amount, format_quantity
 from fairgate_scheduler.core.holds import MESSAGES
+from fairgate_scheduler.core.snapshot import HoldReason
 from fairgate_scheduler.core.tenancy import Tenant
 from fairgate_scheduler.entrypoints.grpc.codec import duration, ratio, timestamp
 from fairgate_scheduler.entrypoints.grpc.names import tenant_name
 from fairgate_scheduler.ports import ConfigVersion
-from fairgate_scheduler.service.preview import Preview
+from fairgate_scheduler.service.preview import Moved, Preview
 from fairgate_scheduler.service.quota import ApplyResult
 from fairgate_scheduler.service.standing import FlavorStanding, RowStanding, Standing
 
@@ -107,11 +108,17 @@ def _encode_preview(preview: Preview) -> quotas_pb2.ConfigPreview:
             quotas_pb2.JobPreview(job=each.job, flavor=flavors[each.job], message=each.reason)
             for each in preview.evicts
         ),
-        waits=(
-            quotas_pb2.JobPreview(job=job, message=f"{reason.name}: {MESSAGES[reason]}")
-            for job, reason in preview.reasons.items()
-        ),
+        waits=(_encode_wait(job, reason, preview.latest_starts.get(job)) for job, reason in preview.reasons.items()),
         waiting_count=len(preview.waits),
+    )
+
+
+def _encode_wait(job: str, reason: HoldReason, moved: Moved | None) -> quotas_pb2.JobPreview:
+    return quotas_pb2.JobPreview(
+        job=job,
+        message=f"{reason.name}: {MESSAGES[reason]}",
+        latest_start_time=timestamp(moved and moved.after_ms),
+        latest_start_time_before=timestamp(moved and moved.before_ms),
     )
 
 

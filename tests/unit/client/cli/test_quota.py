@@ -1,8 +1,11 @@
 """``fairgate quota``: what a change would do is shown before it is made, and only that is made."""
 
 import json
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from fairgate import JobPreview
+from fairgate._cli import quota
 
 
 @pytest.fixture
@@ -57,7 +60,8 @@ def test_diff_says_why_jobs_would_wait_and_what_has_no_effect(fg, running, confi
     assert result.exit_code == 0
     assert result.stderr == "warning: roles (tenant a): in vain\n"
     *_, wait = result.stdout.split("\n\n")
-    assert wait == "1 job would wait\n  b/wide: WAITING_FOR_QUOTA: there is not enough free for it now\n"
+    why = "WAITING_FOR_QUOTA: there is not enough free for it now"
+    assert wait == f"1 job would wait\n  b/wide: {why} (starts by 2023-11-15 22:14)\n"
     data = json.loads(fg("quota", "diff", "-f", "config.yaml", "-o", "json").stdout)
     assert data["warnings"] == ["roles (tenant a): in vain"]
 
@@ -156,3 +160,13 @@ def test_a_folder_is_one_configuration(fg, here, client):
     assert result.stderr.startswith(
         "error: config/4-wrong.yaml:2: flavors.h100 is said a second time, first in config/1-"
     )
+
+
+@pytest.mark.parametrize(
+    ("before", "told"), [(None, ""), (0, ""), (-60, ", 1h later"), (90, ", 1h30m sooner")], ids=str
+)
+def test_how_much_later_a_job_would_start(before, told):
+    at = datetime(2026, 3, 1, 14, 20, tzinfo=UTC)
+    then = None if before is None else at + timedelta(minutes=before)
+    waits = JobPreview("tenants/a/jobs/x", "", "why", at, then)
+    assert quota._preview(waits).endswith(f":20{told})")
