@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from fairgate_scheduler.documents.render import render_config
-from fairgate_scheduler.replay.metrics import Cause, Figures, Spread, TenantFigures
+from fairgate_scheduler.replay.metrics import Anomaly, Cause, Figures, Spread, TenantFigures
 from fairgate_scheduler.replay.study import Study
 from fairgate_scheduler.replay.trace import Trace
 
@@ -101,14 +101,19 @@ def _whole(figures: Figures) -> Iterator[str]:
         f"{'Jain index':22}{_number(figures.jain)} of accelerator time ÷ entitlement, "
         f"{_number(figures.jain_due)} of accelerator time ÷ what was due"
     )
-    anomaly = figures.anomaly
-    if anomaly is not None:
-        yield (
-            f"{'sharing anomaly':22}mean {_duration(anomaly.mean_s)}; {anomaly.later:,} jobs later than in a private "
-            f"cluster, by {_duration(anomaly.later_mean_s)} in the mean, {_duration(anomaly.worst_s)} at worst"
-        )
+    if figures.anomaly is not None:
+        yield f"{'sharing anomaly':22}{_anomaly(figures.anomaly)}"
     for reason, count in sorted(figures.unfinished.items()):
         yield f"{'never finished':22}{count:,} jobs: {reason}"
+
+
+def _anomaly(anomaly: Anomaly) -> str:
+    if not anomaly.later:
+        return f"mean {_duration(anomaly.mean_s)}; no job later than in a private cluster"
+    return (
+        f"mean {_duration(anomaly.mean_s)}; {anomaly.later:,} jobs later than in a private cluster, "
+        f"by {_duration(anomaly.later_mean_s)} in the mean, {_duration(anomaly.worst_s)} at worst"
+    )
 
 
 def _causes(figures: Figures) -> Iterator[Sequence[str]]:
