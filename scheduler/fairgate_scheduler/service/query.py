@@ -76,7 +76,7 @@ def list_jobs(
     with app.read() as transaction:
         query = JobQuery(tenants, states, before, size + 1)
         found, next_before = _scan(transaction, query, conditions, size)
-        views = [viewer.view(transaction, job) for job in found]
+        views = viewer.view_all(transaction, found)
     if with_outlooks:
         views = viewer.with_outlooks(views)
     return views, _write_token(next_before, digest) if next_before is not None else ""

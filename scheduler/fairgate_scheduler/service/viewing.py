@@ -8,7 +8,7 @@ from fairgate_scheduler.core.holds import Waiting, explain
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
 from fairgate_scheduler.core.outlook import Outlook
 from fairgate_scheduler.core.snapshot import Hold, HoldReason
-from fairgate_scheduler.ports import Transaction
+from fairgate_scheduler.ports import Submission, Transaction
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.views import JobView, Prospect, current_attempt
 
@@ -31,7 +31,15 @@ class Viewer:
         """All about one job."""
         submission = transaction.get_submission(job.id)
         assert submission is not None, job.id
-        attempts = tuple(transaction.get_attempts(job.id))
+        return self._view(transaction, job, submission)
+
+    def view_all(self, transaction: Transaction, jobs: Sequence[Job]) -> list[JobView]:
+        """All about each of some jobs, with fewer looks into the store than one by one."""
+        submissions = transaction.get_submissions(job.id for job in jobs)
+        return [self._view(transaction, job, submissions[job.id]) for job in jobs]
+
+    def _view(self, transaction: Transaction, job: Job, submission: Submission) -> JobView:
+        attempts = tuple(transaction.get_attempts(job.id)) if job.attempts else ()
         attempt = current_attempt(attempts)
         return JobView(job, submission, attempt, attempts, self._reason(job, attempt))
 

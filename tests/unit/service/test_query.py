@@ -3,6 +3,7 @@ from fairgate_scheduler.core.jobs import JobState
 from fairgate_scheduler.core.snapshot import HoldReason
 from fairgate_scheduler.service.errors import InvalidArgument, NotFound
 from fairgate_scheduler.service.query import JobFilter, explain, get_job, list_jobs, read_log
+from fairgate_scheduler.testing.memory_store import MemoryTransaction
 
 
 def _page(rig, size=0, token="", **wanted):
@@ -135,3 +136,13 @@ def test_wrong_pieces_of_a_log_are_refused(rig, offset, limit, field):
     with pytest.raises(InvalidArgument) as caught:
         read_log(rig.app, name, None, offset, limit)
     assert caught.value.field == field
+
+
+def test_a_list_does_not_look_into_the_store_for_each_job_that_waits(rig, monkeypatch):
+    names = [rig.submit(f"j{number}").job.id for number in range(3)]
+    asked = []
+    for look in ("get_submission", "get_attempts"):
+        monkeypatch.setattr(MemoryTransaction, look, lambda _self, job: asked.append(job))
+    views, _ = list_jobs(rig.app, JobFilter())
+    assert ([view.job.id for view in views], asked) == (names[::-1], [])
+    assert all(view.submission.manifest for view in views)
