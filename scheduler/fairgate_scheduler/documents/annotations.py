@@ -3,7 +3,7 @@
 Whoever calls the service can give the same fields beside the manifest; what is given there wins.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -27,18 +27,28 @@ _PATH: Final = "metadata.annotations"
 
 
 @dataclass(frozen=True, slots=True)
-class Annotations:
-    """What a manifest says to Fairgate. ``None``: not said. ``priority`` is a number or a configured name's number."""
+class JobFields:
+    """Fairgate's own fields of a job, wherever they are given. ``None``: not said.
 
-    tenant: str | None = None
+    ``options`` are maps as ``core.manifests.read_option_specs`` takes them; none: derived from the manifest.
+    ``priority_class`` names a priority of the configuration. ``workload`` names the class that gives speeds.
+    """
+
     priority: int | None = None
     priority_class: str | None = None
     time_limit_ms: int | None = None
     preemptible: bool | None = None
     fallback: Fallback | None = None
     fallback_after_ms: int | None = None
+    options: Sequence[Mapping[str, Any]] = ()
     workload: str | None = None
-    options: tuple[Mapping[str, Any], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Annotations(JobFields):
+    """What a manifest says to Fairgate; besides the fields, whose job it is."""
+
+    tenant: str | None = None
 
 
 def _read_priority(node: Node) -> int | str:

@@ -12,7 +12,7 @@ from fairgate_scheduler.core.jobs import Fallback, Job
 from fairgate_scheduler.core.manifests import Finding, ManifestError, Understood, canonical, understand
 from fairgate_scheduler.core.manifests.rayjob import MAX_NAME
 from fairgate_scheduler.core.tenancy import Config
-from fairgate_scheduler.documents.annotations import read_annotations
+from fairgate_scheduler.documents.annotations import JobFields, read_annotations
 from fairgate_scheduler.documents.mapping import MappingDocument, read_mapping
 from fairgate_scheduler.documents.problems import DocumentError, Problem, suggest
 from fairgate_scheduler.ports import Submission
@@ -29,21 +29,12 @@ _PRIORITIES: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True)
-class JobSpec:
-    """Fairgate's own fields of a job. ``None``: not said; then the manifest's annotations count, then the default.
+class JobSpec(JobFields):
+    """Fairgate's own fields of a job, as given beside its manifest.
 
-    ``options`` are maps as ``core.manifests.read_option_specs`` takes them; none: derived from the manifest.
-    ``priority_class`` names a priority of the configuration. ``workload`` names the class that gives speeds.
+    What is not said there is as the manifest's annotations say, else as the default is.
     """
 
-    priority: int | None = None
-    priority_class: str | None = None
-    time_limit_ms: int | None = None
-    preemptible: bool | None = None
-    fallback: Fallback | None = None
-    fallback_after_ms: int | None = None
-    options: Sequence[Mapping[str, Any]] = ()
-    workload: str | None = None
     labels: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -205,18 +196,14 @@ def _check_priority(request: SubmitRequest, config: Config) -> Iterator[Violatio
 def _with_annotations(spec: JobSpec, document: MappingDocument) -> JobSpec:
     """The fields as given beside the manifest, else as its annotations say."""
     said = read_annotations(document.data)
-    by_priority = spec.priority is not None or spec.priority_class is not None
-    return replace(
-        spec,
-        priority=spec.priority if by_priority else said.priority,
-        priority_class=spec.priority_class if by_priority else said.priority_class,
-        time_limit_ms=said.time_limit_ms if spec.time_limit_ms is None else spec.time_limit_ms,
-        preemptible=said.preemptible if spec.preemptible is None else spec.preemptible,
-        fallback=said.fallback if spec.fallback is None else spec.fallback,
-        fallback_after_ms=said.fallback_after_ms if spec.fallback_after_ms is None else spec.fallback_after_ms,
-        workload=said.workload if spec.workload is None else spec.workload,
-        options=spec.options or said.options,
-    )
+    silent = {name for name in _SHARED if not _is_said(getattr(spec, name))}
+    if _is_said(spec.priority) or _is_said(spec.priority_class):
+        silent -= {"priority", "priority_class"}  # each says the same thing
+    return replace(spec, **{name: getattr(said, name) for name in silent})
+
+
+def _is_said(value: object) -> bool:
+    return value not in (None, (), [], {})
 
 
 def _of_problem(problem: Problem, document: MappingDocument | None) -> Violation:
@@ -246,9 +233,10 @@ def _with_line(violation: Violation, document: MappingDocument) -> Violation:
 
 def as_given(spec: JobSpec) -> dict[str, Any]:
     """The fields that were given, as JSON has them."""
-    given = {name: value for name in _FIELDS if (value := getattr(spec, name)) not in (None, (), [], {})}
+    given = {name: value for name in _FIELDS if _is_said(value := getattr(spec, name))}
     out: dict[str, Any] = json.loads(json.dumps(given, default=str))
     return out
 
 
 _FIELDS: Final = tuple(each.name for each in fields(JobSpec))
+_SHARED: Final = tuple(each.name for each in fields(JobFields))

@@ -22,15 +22,14 @@ def test_everything_that_can_be_said() -> None:
         options="- flavor: h100\n- {flavor: v5e, speed: 0.5}\n",
     )
     assert read_annotations(manifest) == Annotations(
-        "vision",
-        7,
-        None,
-        5_400_000,
-        False,
-        Fallback.ORDERED,
-        300_000,
-        "llm",
-        ({"flavor": "h100"}, {"flavor": "v5e", "speed": "0.5"}),
+        tenant="vision",
+        priority=7,
+        time_limit_ms=5_400_000,
+        preemptible=False,
+        fallback=Fallback.ORDERED,
+        fallback_after_ms=300_000,
+        workload="llm",
+        options=({"flavor": "h100"}, {"flavor": "v5e", "speed": "0.5"}),
     )
 
 
