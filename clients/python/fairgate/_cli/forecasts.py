@@ -27,7 +27,7 @@ def lines(forecast: JobForecast) -> Iterator[str]:
     if helps and forecast.earliest_start is not None:
         helps.append(f"wait until {_instants(forecast.earliest_start, forecast.latest_start)}")
     if helps:
-        yield f"It would start now with: {', or '.join(helps)}"
+        yield f"What would help: {', or '.join(helps)}"
 
 
 def cell(forecast: JobForecast | None) -> str:

@@ -72,7 +72,7 @@ def test_all_that_is_known():
         "Evicts:    a/x, 2 more jobs",
         "Costs:     12 on h100, 3.333 on v5e (priced accelerator-hours until its time limit)",
         "Only part of what waits was looked at: too much waits to look at all of it.",
-        "It would start now with: priority ≥ 10, or 4 more tpu of v5e in the quota of tenant a, or wait until 13:00",
+        "What would help: priority ≥ 10, or 4 more tpu of v5e in the quota of tenant a, or wait until 13:00",
     ]
 
 

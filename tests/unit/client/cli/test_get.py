@@ -150,7 +150,7 @@ Its place in its tenant's order: 1
 Starts:    23:14 (in 59m), on h100
 Finishes:  2023-11-15 01:14 (in 2h59m)
 Costs:     48 on h100 (priced accelerator-hours until its time limit)
-It would start now with: 4 more nvidia.com/gpu of h100 in the quota of tenant a and in the cluster, or wait until 23:14
+What would help: 4 more nvidia.com/gpu of h100 in the quota of tenant a and in the cluster, or wait until 23:14
 
 Option 0 on h100: not enough is free
 FLAVOR   RESOURCE         NEEDS   FREE   BOUND BY       HELD BY
@@ -171,7 +171,7 @@ Its place in its tenant's order: 1
 Starts:    23:14 (in 59m), on h100
 Finishes:  2023-11-15 01:14 (in 2h59m)
 Costs:     48 on h100 (priced accelerator-hours until its time limit)
-It would start now with: 4 more nvidia.com/gpu of h100 in the quota of tenant a and in the cluster, or wait until 23:14
+What would help: 4 more nvidia.com/gpu of h100 in the quota of tenant a and in the cluster, or wait until 23:14
 
 Option 0 on h100: not enough is free
 FLAVOR   RESOURCE         NEEDS   FREE   BOUND BY       HELD BY

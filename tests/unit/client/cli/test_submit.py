@@ -89,7 +89,7 @@ def test_a_dry_run_says_who_would_be_evicted_or_why_it_would_wait(fg, write, cli
     assert "  Evicts:    a/big\n" in mine
     waits = fg("submit", "-f", write("train.yaml", gpus=2), "--tenant", "a", "--dry-run", *LIMIT).stdout
     assert "  WAITING_FOR_QUOTA: there is not enough free for it now\n  Starts:    23:14 (in 1h), on h100\n" in waits
-    assert "  It would start now with: priority ≥ 1, or 2 more nvidia.com/gpu of h100 in" in waits
+    assert "  What would help: priority ≥ 1, or 2 more nvidia.com/gpu of h100 in" in waits
     told = fg("submit", "-f", "train.yaml", "--tenant", "a", "--dry-run", "-o", "json", *LIMIT).stdout
     assert json.loads(told)["forecast"]["helps"][0] == {
         "kind": "PRIORITY",
