@@ -66,8 +66,7 @@ def make_policy(chance: random.Random) -> Policy:
 
 def make_config(chance: random.Random) -> Config:
     policy = make_policy(chance)
-    # With rebalance a limit on running jobs is the only thing that can not be counted from what is placed alone.
-    limits = (None,) if policy.rebalance else (None, None, None, None, 1, 2)
+    limits = (None, None, None, None, 1, 2)
     # In some worlds nearly all is the root's, and who gets it is all a matter of the fair order.
     part = chance.choice((0.1, 0.7))
     tenants = {

@@ -116,14 +116,20 @@ class NewBorrowers:
 
 
 class Rebalancing:
-    """Steps 3 and 4 as one, with ``rebalance``: running and pending jobs in one fair order."""
+    """Steps 3 and 4 as one, with ``rebalance``: running and pending jobs in one fair order.
+
+    Limits count what is placed, as quotas do: if they counted what runs, who runs would decide who is open to the fair
+    order, and with it the order itself, so that jobs would take turns for ever.
+    """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._by_priority = ledger.field.policy.priority_preemption
+        self._running = ledger.limits.copy()
 
     def run(self) -> None:
         """Place all that can be placed."""
+        self._ledger.count_placed()
         lines = self._ledger.waiting
         for line in lines.values():
             line.reorder(self._key)
@@ -139,7 +145,8 @@ class Rebalancing:
         ledger, target = self._ledger, self._ledger.target
         held = contender.held
         if held is not None:
-            return Way(held, needs=((target, held.charge),)) if ledger.can_stay(contender) else None
+            stays = ledger.can_stay(contender) and ledger.has_place(contender)
+            return Way(held, needs=((target, held.charge),)) if stays else None
         if not ledger.limits.allows(contender.leaf):
             return None
         possible = [
@@ -154,7 +161,10 @@ class Rebalancing:
 
     def place(self, contender: Contender, way: Way) -> None:
         """Place the job."""
-        self._ledger.place(contender, way.choice, Cause(Step.BORROWING, contender.leaf, way.is_forced))
+        forced = way.is_forced or not self._running.allows(contender.leaf)
+        if contender.held is None:
+            self._running.add(contender.leaf)
+        self._ledger.place(contender, way.choice, Cause(Step.BORROWING, contender.leaf, forced))
 
     def _key(self, contender: Contender) -> Key:
         running, rank = contender.held is not None, contender.rank

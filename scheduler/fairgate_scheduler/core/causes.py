@@ -49,9 +49,20 @@ def reasons_of_evictions(field: Field, evicted: Sequence[Contender], target: Tar
         if rows not in rivals:
             rivals[rows] = _Rivals(other for other in newcomers if not rows.isdisjoint(_rows(other.charge)))
         if key not in known:
-            known[key] = _reason(field, each, rivals[rows])
+            known[key] = _reason(
+                field, each, rivals[rows] if rivals[rows].all else _under_limits(field, each, newcomers)
+            )
         out[each.job.id] = known[key]
     return out
+
+
+def _under_limits(field: Field, victim: Contender, newcomers: Iterable[_Newcomer]) -> _Rivals:
+    """Those that count against one limit on running jobs together with the victim."""
+    tree = field.tree
+    limited = {
+        node for node in tree.paths[victim.leaf] if tree.config.tenants[tree.ids[node]].max_running_jobs is not None
+    }
+    return _Rivals(each for each in newcomers if not limited.isdisjoint(tree.paths[each.contender.leaf]))
 
 
 def _reason(field: Field, victim: Contender, rivals: _Rivals) -> Reason:

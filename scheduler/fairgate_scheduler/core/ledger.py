@@ -73,7 +73,8 @@ class Ledger:
     leaf, and of the new jobs; ``nominal`` that of what is counted within nominal quota. ``order`` counts jobs for the
     shares when their turn comes, ``counted`` has them. ``loose`` are the running jobs that may have to go: all others
     are placed. ``shifts`` tells what was added to ``target`` and ``present``, and taken from them. ``version`` grows
-    with each change of what is placed. ``is_calm``: nothing is used above a bound. ``is_cautious``: budgets, claims or
+    with each change of what is placed. ``is_calm``: nothing is used above a bound. ``walks``: of each leaf that owns
+    something. ``is_cautious``: budgets, claims or
     what a cut left may keep a job for which there is room.
     """
 
@@ -94,9 +95,11 @@ class Ledger:
         self.budgets = register.budgets()
         self.shifts: list[Shift] = []
         self.version = 0
+        self.walks = dict(register.walks)
         self.waiting = {leaf: Line(queue) for leaf, queue in register.queues.items()}
-        self.is_calm = not register.over
+        self.is_calm = not register.over and not (field.policy.rebalance and self.limits.is_exceeded())
         self.is_cautious = bool(self.budgets) or self.claims is not None or not self.is_calm
+        self._counts_placed = False
         self._placings = 0
         self._placed_at: dict[Contender, int] = {}
         self._floor = None if self.is_calm else _Floor(field, self.present.copy())
@@ -130,6 +133,20 @@ class Ledger:
     def can_stay(self, contender: Contender) -> bool:
         """Whether a running job is placed or has room. What a cut left may stay where nothing new comes."""
         return contender in self.placed or self.fits_target(charge_of(contender))
+
+    def count_placed(self) -> None:
+        """From now on limits count what is placed, not what runs."""
+        self._counts_placed = True
+        for each in self.loose:
+            if each not in self.placed and each not in self.displaced:
+                self.limits.remove(each.leaf)
+
+    def has_place(self, contender: Contender) -> bool:
+        """Whether limits, counting what is placed, let a running job stay: above them only where nothing new comes."""
+        if contender in self.placed or self.limits.allows(contender.leaf):
+            return True
+        full, paths = self.limits.full_above(contender.leaf), self.field.tree.paths
+        return not self.is_calm and all(full.isdisjoint(paths[each.leaf]) for each in self.fresh)
 
     def fits_target(self, charge: Charge) -> bool:
         """Whether a running job fits beside what is placed; see ``can_stay``."""
@@ -241,6 +258,8 @@ class Ledger:
             self._count(contender, choice)
             if self._floor is not None:
                 self._floor.close(choice.charge)
+        elif self._counts_placed:
+            self.limits.add(contender.leaf)
 
     def _count(self, contender: Contender, choice: Choice) -> None:
         self.present.add(choice.charge)

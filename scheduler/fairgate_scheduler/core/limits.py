@@ -11,13 +11,24 @@ class RunningCounts:
         self._limited = tuple(
             tuple((node, limit) for node in path if (limit := limits[node]) is not None) for path in tree.paths
         )
+        self._limits = tuple((node, limit) for node, limit in enumerate(limits) if limit is not None)
         self._counts = [0] * len(tree.ids)
 
     def copy(self) -> "RunningCounts":
         """Independent counts."""
         other = RunningCounts.__new__(RunningCounts)
-        other._limited, other._counts = self._limited, self._counts[:]
+        other._limited, other._limits, other._counts = self._limited, self._limits, self._counts[:]
         return other
+
+    def empty(self) -> "RunningCounts":
+        """Counts under the same limits, of nothing."""
+        other = self.copy()
+        other._counts = [0] * len(self._counts)
+        return other
+
+    def is_exceeded(self) -> bool:
+        """Whether more run somewhere than a limit allows: it was lowered."""
+        return any(self._counts[node] > limit for node, limit in self._limits)
 
     def add(self, node: int) -> None:
         """Count one more job of a tenant."""

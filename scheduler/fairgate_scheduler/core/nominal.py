@@ -16,7 +16,7 @@ class LeafNominal:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._walks = dict(ledger.register.walks)
+        self._walks = ledger.walks
         self._touched: set[int] = set()
         self._policy = ledger.field.policy
         self._nothing = Usage(ledger.field.bounds)

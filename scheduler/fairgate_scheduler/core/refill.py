@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from fairgate_scheduler.core.borrowing import Keeping, NewBorrowers, Rebalancing
-from fairgate_scheduler.core.contenders import Choice, Contender, charge_of
+from fairgate_scheduler.core.contenders import Choice, Contender
+from fairgate_scheduler.core.cuts import settle_cuts
 from fairgate_scheduler.core.ledger import Cause, Claims, Ledger
 from fairgate_scheduler.core.nominal import InnerNominal, LeafNominal
 from fairgate_scheduler.core.register import Register
-from fairgate_scheduler.core.tenancy import QuotaCut
-from fairgate_scheduler.core.usage import Usage
 
 
 class Target(NamedTuple):
@@ -31,7 +30,7 @@ def refill(register: Register, claims: Claims | None = None) -> Target:
     register.settle()
     ledger = Ledger(register, claims)
     if not ledger.is_calm:
-        _drain(ledger)
+        settle_cuts(ledger)
     LeafNominal(ledger).run()
     for node in register.inner_owners:
         InnerNominal(ledger, node).run()
@@ -40,21 +39,3 @@ def refill(register: Register, claims: Claims | None = None) -> Target:
     else:
         NewBorrowers(ledger, Keeping(ledger).run()).run()
     return Target(ledger.placed, ledger.fresh, ledger.evicted())
-
-
-def _drain(ledger: Ledger) -> None:
-    """Place first the running jobs for which there is no room even without new ones: what a cut left.
-
-    With ``quota_cut: reclaim`` only those stay that lack physical capacity.
-    """
-    view = Usage(ledger.field.bounds)
-    for each in ledger.protected:
-        view.add(charge_of(each))
-    drains = ledger.field.policy.quota_cut is QuotaCut.DRAIN
-    rest = [each for each in ledger.register.all_running() if each not in ledger.protected]
-    for each in sorted(rest, key=lambda contender: contender not in ledger.register.selected):
-        charge = charge_of(each)
-        if view.fits(charge):
-            view.add(charge)
-        elif drains or not view.fits_physically(charge):
-            ledger.protect(each)

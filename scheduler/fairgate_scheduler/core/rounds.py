@@ -94,7 +94,9 @@ class Rounds:
             (each, register.field.admitted(each, target.placed[each], last + place))
             for place, each in enumerate(target.causes, 1)
         ]
-        if not target.evicted and not self.gone and register.field.has_kinds:
+        # With rebalance who becomes protected is placed before its turn in the next round: that can change the order.
+        moves = register.field.policy.rebalance and any(each.is_protected for _, each in admitted)
+        if not target.evicted and not self.gone and register.field.has_kinds and not moves:
             # Where nobody gives way, being admitted only moves a job forward: the next round would find the same.
             self.new.update((each.job.id, each) for _, each in admitted)
             return False

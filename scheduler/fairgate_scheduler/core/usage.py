@@ -135,7 +135,7 @@ class Usage:
 
         Where ``floor`` uses more than the bound, its use is the bound: what a quota cut left.
         """
-        return self.fits_physically(charge, floor) and self._fits_quota(charge, floor)
+        return self.fits_physically(charge, floor) and self.fits_quota(charge, floor)
 
     def block(self, charge: Charge) -> tuple[int, int, int] | None:
         """Where a job does not fit beside these, the first such place: row, tenant or -1 for what is there, and how
@@ -209,7 +209,8 @@ class Usage:
                 amount = min(amount, after - table.kept[each])
         return bool(charge.owned)
 
-    def _fits_quota(self, charge: Charge, floor: "Usage | None") -> bool:
+    def fits_quota(self, charge: Charge, floor: "Usage | None" = None) -> bool:
+        """Whether there is quota for a job beside these, whatever is there."""
         for row, amount in charge.quota:
             table, used = self.bounds.tree.tables[row], self.used[row]
             for node in charge.path:

@@ -136,6 +136,11 @@ class SlowBooks:
         """Whether there is capacity for it, whatever the quotas say."""
         return all(self._fits_physically(jobs, job, row, {}) for row, amount in job.demand.items() if amount)
 
+    def fits_quota(self, jobs: list[Held], job: Held) -> bool:
+        """Whether there is quota for it, whatever is there."""
+        rows = [row for row, amount in job.demand.items() if amount and row in self.declared(job.tenant)]
+        return all(self._fits_at(jobs, job, node, row, {}) for row in rows for node in self.config.paths[job.tenant])
+
     def within(self, jobs: list[Held], node: str, job: Held) -> bool:
         """Whether a tenant would stay within its nominal quota with this job of its subtree.
 

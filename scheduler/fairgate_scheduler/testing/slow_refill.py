@@ -8,6 +8,7 @@ from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.tenancy import QuotaCut
 from fairgate_scheduler.testing.slow_books import Held, SlowBooks
 from fairgate_scheduler.testing.slow_candidates import Candidate
+from fairgate_scheduler.testing.slow_cuts import drain, reclaim
 
 Way = TypeVar("Way")
 
@@ -24,6 +25,8 @@ class SlowRefill:
     """Those that count for the shares: protected ones only when their turn comes."""
     displaced: list[Candidate] = field(default_factory=list)
     """Running jobs that give way to their own leaf."""
+    cut: list[Candidate] = field(default_factory=list)
+    """Running jobs that are not nominal because a cut took their quota."""
     nominal: list[Candidate] = field(default_factory=list)
     """Those that count against nominal quota."""
 
@@ -35,7 +38,8 @@ class SlowRefill:
         leaves = [node for node in self.books.config.tenants if self.books.config.is_leaf(node)]
         self.new: dict[str, dict[Candidate, int]] = {leaf: {} for leaf in leaves if self.books.owns(leaf)}
         self.selected = {leaf: self.walk(leaf, {}) for leaf in self.new}
-        self._drain()
+        drain(self)
+        reclaim(self)
         self._leaf_nominal()
         depth = {node: len(path) for node, path in self.books.config.paths.items()}
         for node in sorted(depth, key=lambda node: (-depth[node], node)):
@@ -80,13 +84,19 @@ class SlowRefill:
 
     def may_start(self, each: Candidate) -> bool:
         """Whether ``max_running_jobs`` allows one more of this tenant."""
-        paths, tenants = self.books.config.paths, self.books.config.tenants
         present = [one for one in self.running if one not in self.displaced] + list(self.fresh())
-        return all(
-            sum(node in paths[one.job.tenant] for one in present) < limit
+        return not self.full(each, present)
+
+    def full(self, each: Candidate, beside: Iterable[Candidate]) -> list[str]:
+        """The tenants above a job that may have no more jobs than these."""
+        paths, tenants = self.books.config.paths, self.books.config.tenants
+        tenant_paths = [paths[one.job.tenant] for one in beside]
+        return [
+            node
             for node in paths[each.job.tenant]
             if (limit := tenants[node].max_running_jobs) is not None
-        )
+            and sum(node in path for path in tenant_paths) >= limit
+        ]
 
     def can_stay(self, each: Candidate) -> bool:
         """Whether a running job is placed or finds room."""
@@ -176,7 +186,8 @@ class SlowRefill:
 
     def walk(self, leaf: str, new: Mapping[Candidate, int]) -> dict[Candidate, int]:
         """What stays within the leaf's nominal; older running jobs that do not stay count too."""
-        mine = [each for each in self.running if each.job.tenant == leaf and each not in self.displaced]
+        out = self.displaced + self.cut
+        mine = [each for each in self.running if each.job.tenant == leaf and each not in out]
         line = [(each, each.options[0]) for each in mine] + list(new.items())
         if self.policy.priority_preemption:
             line.sort(key=lambda entry: -entry[0].job.priority)
@@ -190,18 +201,6 @@ class SlowRefill:
             elif each.runs:
                 passed.append(each)
         return selected
-
-    def _drain(self) -> None:
-        """What there would be no room for even without new jobs is placed first."""
-        kept = {each for chosen in self.selected.values() for each in chosen}
-        rest = [each for each in self.running if each not in self.protected]
-        beside = self.target()
-        for each in [one for one in rest if one in kept] + [one for one in rest if one not in kept]:
-            if self.books.fits(beside, each.held()):
-                beside.append(each.held())
-            elif self.policy.quota_cut is QuotaCut.DRAIN or not self.books.fits_physically(beside, each.held()):
-                self.placed[each] = each.options[0]
-                self.protected.append(each)
 
     def _leaf_nominal(self) -> None:
         for chosen in self.selected.values():
@@ -374,12 +373,15 @@ class SlowRefill:
         self.in_fair_order(line, look, place)
 
     def _rebalance(self) -> None:
-        """Running and pending jobs in one fair order."""
+        """Running and pending jobs in one fair order. Limits count what is placed."""
 
         def look(each: Candidate) -> int | None:
+            full = [] if each in self.placed else self.full(each, self.placed)
             if each.runs:
-                return self._look_kept(each)
-            if not self.may_start(each):
+                paths = self.books.config.paths
+                stays = not any(node in paths[one.job.tenant] for node in full for one in self.fresh())
+                return self._look_kept(each) if stays else None
+            if full:
                 return None
             possible = [option for option in each.options if self.books.fits(self.target(), each.held(option))]
             beside = [option for option in possible if self.books.fits(self.present(), each.held(option))]
