@@ -46,6 +46,18 @@ class Outlook:
     reached_ms: int | None = None
 
 
+def forecast_error(found: Outlook, started_ms: int) -> int | None:
+    """How far a real start lies outside the interval that was told: 0 within it, negative before, positive after it.
+
+    In milliseconds. ``None``: no interval was told. An interval without an end only has a begin to be missed.
+    """
+    if found.earliest_start_ms is None:
+        return None
+    if started_ms < found.earliest_start_ms:
+        return started_ms - found.earliest_start_ms
+    return 0 if found.latest_start_ms is None else max(0, started_ms - found.latest_start_ms)
+
+
 @dataclass(frozen=True, slots=True)
 class Sample:
     """The part of a snapshot that a forecast looks at. ``is_whole``: that is all of it."""

@@ -3,8 +3,9 @@
 from fractions import Fraction
 
 import pytest
+from fairgate_scheduler.core.foresight import forecast
 from fairgate_scheduler.core.jobs import Fallback
-from fairgate_scheduler.core.outlook import MOST_PENDING, Outlook, Typical, outlook, outlooks, sample
+from fairgate_scheduler.core.outlook import MOST_PENDING, Outlook, Typical, forecast_error, outlook, outlooks, sample
 from fairgate_scheduler.core.tenancy import Policy, Quota, Tenant
 from fairgate_scheduler.testing.worlds import GPU, H100, World, config_of, owner, takes
 
@@ -106,6 +107,34 @@ def test_all_at_once_says_the_same_as_one_by_one():
     found = outlooks(world.snapshot(), world.now_ms, typical, always)
     assert set(found) == {job.id for job in world.snapshot().pending}
     assert all(each == outlook(world.snapshot(), name, world.now_ms, typical, always) for name, each in found.items())
+
+
+def test_the_latest_end_is_the_forecast_of_the_core():
+    world = full()
+    for number in range(6):
+        world.submit(f"j{number}", "a", takes("h100", gpu=1 + number % 4), priority=number % 2)
+    for name, found in outlooks(world.snapshot(), world.now_ms, Typical({"a": Fraction(1, 2)}), always).items():
+        told = forecast(world.snapshot(), name, world.now_ms)
+        assert (found.latest_start_ms, found.option, found.latest_finish_ms) == (
+            told.latest_ms,
+            told.option,
+            told.latest_finish_ms,
+        )
+
+
+@pytest.mark.parametrize(
+    ("found", "error"),
+    [
+        (Outlook("j"), None),
+        (Outlook("j", is_cut=True, reached_ms=5), None),
+        (Outlook("j", 10, 20), 0),
+        (Outlook("j", 17, 20), -2),
+        (Outlook("j", 5, 8), 7),
+        (Outlook("j", 5), 0),
+    ],
+)
+def test_how_far_a_forecast_was_off(found, error):
+    assert forecast_error(found, 15) == error
 
 
 def test_of_very_many_jobs_only_the_first_are_looked_at():
