@@ -151,7 +151,7 @@ def test_when_the_time_is_over_nothing_more_is_tried():
     assert all(starts(world, "job", each) for each in advise(world.snapshot(), "job", 0, lambda: next(left, False)))
 
 
-@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("seed", range(40))
 def test_what_is_told_is_true_in_random_worlds(seed):
     chance = random.Random(seed)
     world = World(a_config(chance))
