@@ -36,7 +36,8 @@ def cancel(
             session.say(f"{names.short_job(name)} is already {session.client.get(name).state}")
             continue
         except FairgateError as error:
-            code = code or report(session, error)
+            refused = report(session, error)
+            code = code or refused
             continue
         session.out.print(f"{names.short_job(name)} {_what_became(job)}", markup=False)
     if code:

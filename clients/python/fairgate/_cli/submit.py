@@ -171,7 +171,8 @@ def _show(
     code = 0
     for document, answer in zip(documents, answers, strict=True):
         if isinstance(answer, FairgateError):
-            code = code or report(session, answer)
+            refused = report(session, answer)
+            code = code or refused
             continue
         for text in answer.warnings:
             warn(session, f"{document.file}: {text}")

@@ -99,6 +99,13 @@ def test_cancel(fg, service, client, manifest):
     assert told[-1].endswith("b/two  CANCELLED  cancelled by local: not needed")
 
 
+def test_cancel_tells_of_every_job_that_it_does_not_find(fg):
+    result = fg("cancel", "a/one", "a/two")
+    assert (result.exit_code, result.stdout) == (3, "")
+    errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert [line.rpartition("/")[2] for line in errors] == ["one", "two"]
+
+
 def test_cancelling_what_has_ended_leaves_it_as_it_is(fg, service, client, manifest):
     client.submit(manifest("train"), tenant="a")
     with service.running(step_ms=10_000):

@@ -127,6 +127,22 @@ def test_what_is_not_rays_is_left_out_with_a_warning(fg, write, here):
     assert result.stderr == "warning: both.yaml:46: a ConfigMap is not submitted; bring it there with kubectl\n"
 
 
+def test_every_refusal_is_told_in_order_and_the_first_is_the_exit_code(fg, write, client):
+    for name in ("one", "two", "three"):
+        write(f"{name}.yaml", gpus=1 if name == "two" else -1)
+    write("four.yaml", {"tenant": "nobody"})
+    files = [word for name in ("one", "two", "three", "four") for word in ("-f", f"{name}.yaml")]
+    result = fg("submit", *files[:-2], "--tenant", "a", *LIMIT)
+    assert (result.exit_code, result.stdout) == (2, "a/two submitted\n")
+    errors = [line.split(":")[1].strip() for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert list(dict.fromkeys(errors)) == ["one.yaml", "three.yaml"]
+    result = fg("submit", "-f", "four.yaml", "-f", "one.yaml", *LIMIT)
+    assert (result.exit_code, result.stdout) == (3, "")
+    errors = [line for line in result.stderr.splitlines() if line.startswith("error: ")]
+    assert errors[0].startswith("error: four.yaml:")
+    assert len(errors) == 2
+
+
 def test_warnings_of_the_service_name_the_file(fg, write):
     result = fg("submit", "-f", write("train.yaml"), "--tenant", "a")
     assert (result.exit_code, result.stdout) == (0, "a/train submitted\n")
