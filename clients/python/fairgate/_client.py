@@ -162,11 +162,13 @@ class Client:
         job: str | None = None,
         after_sequence: int | None = None,
         timeout_s: float | None = None,
+        until_sequence: int | None = None,
     ) -> Iterator[JobUpdate]:
         """What happens to jobs, one event after the other, none twice and none left out, also over lost connections.
 
         Of one job, or of a tenant and those below it (``None``: of all). ``after_sequence``: go on from there, 0: from
-        the first event on, ``None``: from now on. Does not end by itself.
+        the first event on, ``None``: from now on. Does not end by itself, but when all up to
+        ``until_sequence`` is told.
 
         Raises:
             DeadlineExceeded: ``timeout_s`` seconds are over.
@@ -177,6 +179,8 @@ class Client:
         for item in watching.items(after_sequence, self._patience_s, self._deadline_s(timeout_s)):
             if item.event is not None and item.job is not None:
                 yield JobUpdate(item.sequence, item.event, item.job)
+            if until_sequence is not None and item.sequence >= until_sequence:
+                return
 
     def sequence(self, tenant: str | None = None) -> int:
         """The place in the order of events that is reached now: list jobs after asking, then watch from here on."""

@@ -2,17 +2,20 @@
 
 import sys
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
-from fairgate._cli import names, times
+from fairgate._cli import names, times, waiting
 from fairgate._cli.plain import dump_line
-from fairgate._cli.session import session_of
+from fairgate._cli.session import Session, session_of
 from fairgate._cli.table import STYLES
 from fairgate._models import Job, JobUpdate
 
 app = typer.Typer()
+
+ENDS: Final = ("SUCCEEDED", "FAILED", "CANCELLED")
+"""The events after which a job has no more."""
 
 
 class StreamFormat(StrEnum):
@@ -32,19 +35,34 @@ def watch(
 ) -> None:
     """Print what happens to jobs, until you stop it (of one job: until it has ended)."""
     session = session_of(context)
-    name = names.full_job(job, tenant) if job else None
-    chosen = None if job else names.chosen_tenant(tenant)
-    for update in session.client.watch(chosen, name, after):
-        if output is StreamFormat.JSON:
-            sys.stdout.write(dump_line(update))
-            sys.stdout.flush()
-        else:
-            kind = str(update.event.kind)
-            line = _line(update)
-            style = STYLES.get(kind)
-            session.out.print(line, markup=False, style=style if session.out.is_terminal else None)
-        if name is not None and update.event.kind in ("SUCCEEDED", "FAILED", "CANCELLED"):
+    if job:
+        _watch_one(session, names.full_job(job, tenant), after, output)
+        return
+    for update in session.client.watch(names.chosen_tenant(tenant), after_sequence=after):
+        _print(session, update, output)
+
+
+def _watch_one(session: Session, name: str, after: int | None, output: StreamFormat) -> None:
+    """Print what happens to a job until it has ended; if nothing is left to be told of one that has, say how it did."""
+    client = session.client
+    # Asked for first: what ends the job after the look at it is then among the events that come.
+    reached = client.sequence(name.split("/")[1])
+    job = client.get(name)
+    start = reached if after is None else after
+    for update in client.watch(job=name, after_sequence=start, until_sequence=reached if job.state.is_final else None):
+        _print(session, update, output)
+        if update.event.kind in ENDS:
             return
+    session.say(waiting.summary(job))
+
+
+def _print(session: Session, update: JobUpdate, output: StreamFormat) -> None:
+    if output is StreamFormat.JSON:
+        sys.stdout.write(dump_line(update))
+        sys.stdout.flush()
+        return
+    style = STYLES.get(str(update.event.kind))
+    session.out.print(_line(update), markup=False, style=style if session.out.is_terminal else None)
 
 
 @app.command()

@@ -24,6 +24,21 @@ def test_watch_of_one_job_ends_with_it(fg, service, client, manifest):
     assert [json.loads(line)["event"]["kind"] for line in lines] == ["RUNNING", "SUCCEEDED"]
 
 
+def test_watch_of_a_job_that_has_ended_says_how_and_does_not_wait(fg, service, client, manifest):
+    client.submit(manifest("train"), tenant="a")
+    with service.running(step_ms=10_000):
+        client.wait("a/train", timeout_s=20)
+    last = client.sequence()
+    client.submit(manifest("other"), tenant="a").cancel()
+    result = fg("--call-timeout", "5", "watch", "a/train")
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert result.stderr.startswith("a/train SUCCEEDED after ")
+    assert len(result.stderr.splitlines()) == 1
+    assert fg("watch", "a/train", "--after", last, "-o", "json").stderr == result.stderr
+    assert fg("watch", "a/other").stderr.endswith(": cancelled by local\n")
+    assert fg("watch", "a/none").exit_code == 3
+
+
 def test_get_watch_goes_on_after_the_list(fg, service, client, manifest, monkeypatch):
     client.submit(manifest("train"), tenant="a")
     watch = type(client).watch
