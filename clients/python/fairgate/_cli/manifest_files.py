@@ -44,6 +44,12 @@ class ManifestDocument:
         return "" if node is None else str(node.value)
 
     @property
+    def name(self) -> str:
+        """The name that it gives its job, "" if it gives none."""
+        node = self.tree.text("metadata", "name")
+        return "" if node is None else str(node.value)
+
+    @property
     def is_of_kubernetes(self) -> bool:
         """Whether it is something else than Ray's: a ConfigMap, a Secret …"""
         version = self.tree.text("apiVersion")

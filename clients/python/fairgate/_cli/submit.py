@@ -97,7 +97,7 @@ def _run(session: Session, files: Sequence[str], given: Submission, option_list:
         single = {"--name": given.job_id, "--request-id": given.request_id, "--logs": after.is_showing_logs or None}
         _refuse_for_many(single)
     answers = _submit(session, documents, given, option_list)
-    code = _show(session, documents, answers, after.output, given.dry_run)
+    code = _show(session, documents, answers, after.output, given)
     jobs = [answer for answer in answers if isinstance(answer, Job)]
     if after.is_waiting and not given.dry_run:
         ended = waiting.wait_for(session, [job.name for job in jobs], after.timeout, with_logs=after.is_showing_logs)
@@ -165,10 +165,10 @@ def _show(
     documents: Sequence[ManifestDocument],
     answers: Sequence[Job | FairgateError],
     output: OutputFormat,
-    dry_run: bool,
+    given: Submission,
 ) -> int:
     """Print what became of each; the exit code of the first that was refused."""
-    code = 0
+    code, dry_run = 0, given.dry_run
     for document, answer in zip(documents, answers, strict=True):
         if isinstance(answer, FairgateError):
             refused = report(session, answer)
@@ -176,6 +176,9 @@ def _show(
             continue
         for text in answer.warnings:
             warn(session, f"{document.file}: {text}")
+        if given.job_id is None and document.name not in ("", answer.id):
+            verb = "would be named like" if dry_run else "is named"
+            session.say(f"the name {document.name} is taken; this one {verb} {answer.id}")
         if output is OutputFormat.NAME:
             session.out.print(answer.name, markup=False)
         elif output in (OutputFormat.TABLE, OutputFormat.WIDE):

@@ -127,6 +127,23 @@ def test_what_is_not_rays_is_left_out_with_a_warning(fg, write, here):
     assert result.stderr == "warning: both.yaml:46: a ConfigMap is not submitted; bring it there with kubectl\n"
 
 
+def test_a_name_that_is_taken_is_told(fg, write, client, manifest):
+    write("report.yaml")
+    assert fg("submit", "-f", "report.yaml", "--tenant", "a", *LIMIT).stderr == ""
+    result = fg("submit", "-f", "report.yaml", "--tenant", "a", *LIMIT)
+    (other,) = {job.id for job in client.list()} - {"report"}
+    assert (result.exit_code, result.stdout) == (0, f"a/{other} submitted\n")
+    assert result.stderr == f"the name report is taken; this one is named {other}\n"
+    result = fg("submit", "-f", "report.yaml", "--tenant", "a", "--dry-run", *LIMIT)
+    assert result.stderr.startswith("the name report is taken; this one would be named like report-")
+    result = fg("submit", "-f", "report.yaml", "--tenant", "a", "--name", "mine", *LIMIT)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "a/mine submitted\n", "")
+    result = fg("submit", "-f", "report.yaml", "--tenant", "a", "--name", "mine", *LIMIT)
+    assert (result.exit_code, result.stdout) == (4, "")
+    generated = manifest("some").replace('"name": "some"', '"generateName": "some-"', 1)
+    assert fg("submit", "-f", "-", "--tenant", "b", *LIMIT, stdin=generated).stderr == ""
+
+
 def test_every_refusal_is_told_in_order_and_the_first_is_the_exit_code(fg, write, client):
     for name in ("one", "two", "three"):
         write(f"{name}.yaml", gpus=1 if name == "two" else -1)
