@@ -1,6 +1,7 @@
 """A server in a process of its own, as a person starts it: started, killed, stopped, and what it leaves behind."""
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -15,6 +16,7 @@ from typing import Final
 
 from fairgate_scheduler.adapters.local_ray import processes
 from fairgate_scheduler.adapters.local_ray.layout import AttemptDir, read_json
+from fairgate_scheduler.adapters.local_ray.plan import Settings, temp_dir_of
 
 _SOCKET: Final = "fairgate.sock"
 UP: Final = (sys.executable, "-m", "fairgate", "up", "--config", "fairgate.yaml")
@@ -137,16 +139,33 @@ class ServerProcess:
         return [each.pid for each in found if each.is_alive]
 
     def end_everything(self) -> None:
-        """Leave nothing behind, however a test ended: the server, then what it ran."""
+        """Leave nothing behind, however a test ended: the server, then what it ran, even if its files are damaged."""
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        try:
+            self._end_supervised()
+        finally:
+            self._end_marked()
+
+    def _end_supervised(self) -> None:
+        """Let the supervisors end their attempts; which ones there are is what the files say."""
         for pid in self.supervisors():
             os.kill(pid, signal.SIGTERM)
         for attempt in self.attempts():
             deadline = time.monotonic() + _STOP_S
             while attempt.started.exists() and not attempt.exit.exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
+
+    def _end_marked(self) -> None:
+        """Kill what is left of any attempt, without reading a file: the path of an attempt is enough."""
+        for each in self.state_dir.glob("attempts/*/*/*"):
+            attempt = AttemptDir(each)
+            supervisor = processes.find_supervisor(attempt.mark)
+            if supervisor is not None:
+                os.kill(supervisor.pid, signal.SIGKILL)
+            processes.end_all(attempt.mark, supervisor.pid if supervisor else None)
+            shutil.rmtree(temp_dir_of(attempt, Settings(self.state_dir, self.folder)), ignore_errors=True)
 
     def _answers(self) -> bool:
         with socket.socket(socket.AF_UNIX) as probe:
