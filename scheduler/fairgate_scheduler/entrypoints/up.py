@@ -10,6 +10,7 @@ from typing import Final
 
 import typer
 
+from fairgate_scheduler.adapters.local_ray.plan import unusable_python
 from fairgate_scheduler.adapters.local_ray.planning import make_plan
 from fairgate_scheduler.adapters.local_ray.runner import Planner
 from fairgate_scheduler.documents.problems import DocumentError, Problem
@@ -34,6 +35,9 @@ def run(settings: Settings, config: Path | None, planner: Planner = make_plan) -
 
     0: stopped as told; 1: it could not start, or lost its state directory; 2: the configuration is refused.
     """
+    problem = unusable_python(sys.executable, sys.prefix)
+    if problem and planner is make_plan:
+        return _refuse(problem, 1)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
     stopping = threading.Event()

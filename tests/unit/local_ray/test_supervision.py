@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -16,6 +17,8 @@ from fairgate_scheduler.adapters.local_ray import layout, supervisor
 from fairgate_scheduler.adapters.local_ray.planning import make_plan
 from fairgate_scheduler.adapters.local_ray.runner import LocalRayRunner
 from fairgate_scheduler.core.lifecycle import Phase
+
+PYTHON = shlex.quote(sys.executable)
 
 SAVES = "trap 'sleep 0.1; echo saved; exit {code}' TERM; echo ready; while true; do sleep 0.05; done"
 
@@ -81,7 +84,7 @@ def test_a_program_that_finishes_within_its_grace_period_has_succeeded(machine, 
         "signal.signal(15, lambda *_: (time.sleep(0.1), print('finished'), sys.exit(0)))\n"
         "print('ready')\ntime.sleep(60)\n"
     )
-    launch = machine.start_simple(f"python {program}")
+    launch = machine.start_simple(f"python {shlex.quote(str(program))}")
     machine.wait_for_log(launch, "ready")
     machine.stop(launch)
     assert machine.wait_for(launch, Phase.SUCCEEDED).message == "finished within its grace period"
@@ -90,7 +93,7 @@ def test_a_program_that_finishes_within_its_grace_period_has_succeeded(machine, 
 def test_what_saves_below_a_shell_gets_its_grace_though_the_shell_dies_at_once(machine):
     program = "import signal,sys,time\nsignal.signal(15, lambda *_: (time.sleep(.2), print('saved'), sys.exit(0)))\n"
     program += "print('ready')\ntime.sleep(60)"
-    launch = machine.start(f'{sys.executable} -c "{program}" && echo more')
+    launch = machine.start(f'{PYTHON} -c "{program}" && echo more')
     machine.wait_for_log(launch, "ready")
     machine.stop(launch)
     machine.wait_for(launch, Phase.STOPPED)
@@ -126,7 +129,7 @@ def test_a_failure_says_how_and_what_the_log_said_last(machine, command, code, m
 def test_nothing_outlives_the_driver_however_well_it_hides(machine):
     """One sheds session, environment and parent, the other only its parent."""
     hide = "import os; os.setsid(); os.execve('/bin/sleep', ['sleep', '7717'], {})"
-    launch = machine.start(f'{sys.executable} -c "{hide}" & (sleep 7718 &); echo ready; sleep 60')
+    launch = machine.start(f'{PYTHON} -c "{hide}" & (sleep 7718 &); echo ready; sleep 60')
     machine.wait_until(lambda: len(_sleepers()) == 2)
     machine.stop(launch)
     machine.wait_for(launch, Phase.STOPPED)

@@ -11,6 +11,17 @@ from fairgate_scheduler.adapters.local_ray.layout import AttemptDir
 from fairgate_scheduler.adapters.local_ray.runtime_env import RuntimeEnv
 
 
+def unusable_python(*paths: str) -> str:
+    """Why Ray can not run from an interpreter with these paths; empty if it can.
+
+    Ray's raylet starts workers by a shell command in which it does not quote the interpreter and its own files.
+    """
+    spaced = next((path for path in paths if any(each.isspace() for each in path)), None)
+    if spaced is None:
+        return ""
+    return f"{spaced}: Ray can not start workers from a path with spaces; move the checkout, or its virtual environment"
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """How a machine runs attempts.

@@ -10,6 +10,7 @@ from typing import Final
 from rich.console import Console
 from rich.live import Live
 
+from fairgate_scheduler.adapters.local_ray.plan import unusable_python
 from fairgate_scheduler.entrypoints.demo import screen
 from fairgate_scheduler.entrypoints.demo.evidence import Look
 from fairgate_scheduler.entrypoints.demo.promises import check
@@ -25,6 +26,9 @@ def run(as_json: bool, tutorial: Path = DEFAULT_TUTORIAL) -> int:
 
     With ``as_json`` standard output holds one JSON document and nothing else.
     """
+    if problem := unusable_python(sys.executable, sys.prefix):
+        sys.stderr.write(f"error: {problem}\n")
+        return 1
     manifests = sorted((tutorial / "jobs").glob("*.yaml"))
     if not manifests or not (tutorial / "fairgate.yaml").is_file():
         sys.stderr.write(
