@@ -1,16 +1,26 @@
 """The command ``fairgate``: root options, the commands, and the one place where errors become text and exit codes."""
 
 import sys
-from collections.abc import Callable
-from typing import Annotated, Any
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+from typing import Annotated, Any, Final
 
 import typer
 from typer.core import TyperGroup
 
 from fairgate._cli import change, describe, follow, get, plugins, quota, submit, top, version
-from fairgate._cli.report import ExitCode, report, report_bug, show_trace
+from fairgate._cli.report import ExitCode, report, report_bug, show_trace, usage_error
 from fairgate._cli.session import Session
+from fairgate._durations import parse_duration
 from fairgate._errors import FairgateError
+
+ROOT_OPTIONS: Final[Mapping[str, bool]] = MappingProxyType(
+    {"--address": True, "--token-file": True, "--call-timeout": True, "--debug": False}
+)
+"""The options of all commands, and whether a value follows."""
+
+
+LEAST_S: Final = 0.1
 
 
 class Commands(TyperGroup):
@@ -29,8 +39,12 @@ class Commands(TyperGroup):
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Read the root options, and print the help: it names the commands of other packages."""
         make = super().make_context
-        is_debug = "--debug" in args
-        return _guarded(lambda: make(info_name, args, parent, **extra), lambda: Session(is_debug=is_debug))
+        is_debug, is_completing = "--debug" in args, bool(extra.get("resilient_parsing"))
+
+        def read() -> Any:
+            return make(info_name, args if is_completing else _root_options_first(args), parent, **extra)
+
+        return _guarded(read, lambda: Session(is_debug=is_debug))
 
     def invoke(self, ctx: Any) -> Any:
         """Run what was asked for."""
@@ -63,11 +77,42 @@ def root(
         str | None, typer.Option(help="unix:PATH, HOST:PORT or https://HOST:PORT; else $FAIRGATE_ADDRESS.")
     ] = None,
     token_file: Annotated[str | None, typer.Option(help="The file of the token; else $FAIRGATE_TOKEN_FILE.")] = None,
-    timeout_s: Annotated[float, typer.Option("--call-timeout", min=0.1, help="Seconds that one call may take.")] = 30.0,
+    timeout: Annotated[str, typer.Option("--call-timeout", help="How long one call may take, such as 3s.")] = "30s",
     debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
 ) -> None:
     """The root options."""
-    context.obj = Session(address, token_file, timeout_s, debug)
+    context.obj = Session(address, token_file, _timeout_s(timeout), debug)
+
+
+def _timeout_s(text: str) -> float:
+    """The seconds of a duration; a bare number is seconds. Raises InvalidArgument."""
+    bare = text.replace(".", "", 1)
+    is_bare = bare.isdigit() and bare.isascii()
+    seconds = float(text) if is_bare else parse_duration(text, "--call-timeout").total_seconds()
+    if seconds < LEAST_S:
+        raise usage_error(f"{text} is too short", f"write {LEAST_S}s or more", "--call-timeout")
+    return seconds
+
+
+def _root_options_first(words: Sequence[str]) -> list[str]:
+    """The same command line with the root options before the command, wherever they were. Raises InvalidArgument.
+
+    What comes after ``--`` is left where it is. No command has an option of its own by one of these names.
+    """
+    end = words.index("--") if "--" in words else len(words)
+    first, rest, left = list[str](), list[str](), iter(words[:end])
+    for word in left:
+        option, equals, _ = word.partition("=")
+        if option not in ROOT_OPTIONS:
+            rest.append(word)
+            continue
+        first.append(word)
+        if ROOT_OPTIONS[option] and not equals:
+            value = next(left, None)
+            if value is None:
+                raise usage_error("needs a value", f"write {option} VALUE", option)
+            first.append(value)
+    return [*first, *rest, *words[end:]]
 
 
 def _guarded(act: Callable[[], Any], session: Callable[[], Session]) -> Any:

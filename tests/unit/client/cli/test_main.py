@@ -10,6 +10,7 @@ import pytest
 from fairgate import _errors
 from fairgate._cli import main, plugins, report
 from fairgate._cli.main import app
+from typer.main import get_command
 from typer.testing import CliRunner
 
 BLOCKED = """
@@ -170,6 +171,51 @@ def test_a_bug_before_a_command_is_found_is_told_without_a_traceback(fg, monkeyp
 def test_every_error_has_an_exit_code():
     kinds = {kind for kind in vars(_errors).values() if isinstance(kind, type) and issubclass(kind, Exception)}
     assert kinds - {fairgate.FairgateError} == set(report.CODES)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("get", "jobs", "--call-timeout", "3s"),
+        ("get", "--call-timeout=3", "jobs"),
+        ("--call-timeout", "0.5", "get", "jobs"),
+        ("get", "jobs", "--debug", "--call-timeout", "0.5s"),
+    ],
+)
+def test_the_root_options_may_stand_anywhere(fg, arguments):
+    result = fg(*arguments)
+    assert (result.exit_code, result.stdout, result.stderr) == (0, "", "no jobs\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("get", "jobs", "--address", "nowhere"), "error: --address: 'nowhere' is not an address"),
+        (("get", "jobs", "--address"), "error: --address: needs a value\n  fix: write --address VALUE\n"),
+        (("get", "jobs", "--call-timeout", "3 s"), "error: --call-timeout: '3 s' is not a duration"),
+        (("get", "jobs", "--call-timeout", "0"), "error: --call-timeout: 0 is too short\n  fix: write 0.1s or more"),
+    ],
+)
+def test_the_root_options_after_the_command_are_checked(fg, arguments, error):
+    result = fg(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(error)
+
+
+def test_no_command_has_an_option_of_the_name_of_a_root_option():
+    found = []
+
+    def walk(command):
+        for child in [command.get_command(None, name) for name in command.list_commands(None)]:
+            found.append(child.name)
+            assert not main.ROOT_OPTIONS.keys() & {word for each in child.params for word in each.opts}
+            if hasattr(child, "list_commands"):
+                walk(child)
+
+    root = get_command(app)
+    assert main.ROOT_OPTIONS.keys() <= {word for each in root.params for word in each.opts}
+    walk(root)
+    assert {"submit", "jobs", "apply", "simulate"} <= set(found)
 
 
 @pytest.mark.parametrize("arguments", [("--address", "nowhere", "get", "jobs"), ("--token-file", "/", "get", "jobs")])
