@@ -60,7 +60,7 @@ def simulate(text: str, name: str) -> ScenarioResult:
     """Replay a scenario file. It is told twice, with jobs in another order the second time: the same must come of it.
 
     Raises:
-        DocumentError: the file is not a valid scenario, or asks for what is not supported yet.
+        DocumentError: the file is not a valid scenario.
     """
     story = read_story(text, name)
     result, log = _tell(story, backwards=False)
