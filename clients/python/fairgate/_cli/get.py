@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, TypeVar
 
 import typer
 
-from fairgate._cli import forecasts, names, table, times
+from fairgate._cli import forecasts, names, other_words, table, times
 from fairgate._cli.filters import state_filter
 from fairgate._cli.numbers import number, percent
 from fairgate._cli.plain import dump, dump_line
@@ -20,7 +20,9 @@ from fairgate._quota_models import Flavor, Tenant, TenantUsage
 Item = TypeVar("Item")
 Output = Annotated[OutputFormat, typer.Option("--output", "-o", help="How to print it.")]
 
-app = typer.Typer(no_args_is_help=True, help="List jobs, tenants and flavors; print the configuration.")
+app = typer.Typer(
+    cls=other_words.Gettable, no_args_is_help=True, help="List jobs, tenants and flavors; print the configuration."
+)
 
 JOB_HEADER: Final = ("JOB", "STATE", "REASON", "FLAVOR", "PRIORITY", "ATTEMPTS", "AGE")
 JOB_HEADER_WIDE: Final = (*JOB_HEADER, "STARTS", "OPTIONS", "TIME-LIMIT", "SUBMITTED-BY", "MESSAGE")

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-from fairgate._cli import change, describe, follow, get, plugins, quota, submit, top, version
+from fairgate._cli import change, describe, follow, get, other_words, plugins, quota, submit, top, version
 from fairgate._cli.report import ExitCode, report, report_bug, show_trace, usage_error
 from fairgate._cli.session import Session
 from fairgate._durations import parse_duration
@@ -35,6 +35,11 @@ class Commands(TyperGroup):
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """The command of this name, ``None`` if there is none."""
         return super().get_command(ctx, cmd_name) or self._plugins().get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command for these arguments. Raises FairgateError for a word of other tools."""
+        other_words.refuse(self, ctx, args, other_words.COMMANDS)
+        return super().resolve_command(ctx, args)
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Read the root options, and print the help: it names the commands of other packages."""

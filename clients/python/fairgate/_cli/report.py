@@ -51,9 +51,9 @@ WORDS: Final[Mapping[str, str]] = MappingProxyType(
     {
         "parent": "--tenant",
         "tenant": "--tenant",
-        "name": "JOB",
-        "job": "JOB",
-        "job.name": "JOB",
+        "name": "",
+        "job": "",
+        "job.name": "",
         "job_id": "--name",
         "request_id": "--request-id",
         "job.priority": "--priority",
@@ -72,7 +72,7 @@ WORDS: Final[Mapping[str, str]] = MappingProxyType(
         "token": "--token-file",
     }
 )
-"""The words of the command line for fields of the wire."""
+"""The words of the command line for fields of the wire; "" where the message says what it is about."""
 
 
 def usage_error(message: str, remedy: str, field: str = "") -> InvalidArgument:

@@ -107,7 +107,7 @@ def test_cancel(fg, service, client, manifest):
     result = fg("cancel", "a/one", "b/two", "a/three", "--reason", "not needed")
     assert result.exit_code == 3
     assert result.stdout == "a/one is STOPPING, to be CANCELLED\nb/two is CANCELLED\n"
-    assert result.stderr.startswith("error: JOB: there is no job tenants/a/jobs/three\n")
+    assert result.stderr.startswith("error: there is no job tenants/a/jobs/three\n")
     assert client.get("b/two").message == "cancelled by local: not needed"
     assert fg("describe", "job", "b/two").stdout.splitlines()[2] == "Message:      cancelled by local: not needed"
     told = fg("watch", "b/two", "--after", "0").stdout.splitlines()

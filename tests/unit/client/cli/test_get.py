@@ -240,7 +240,7 @@ def test_top_prints_once_where_nobody_looks(fg, story):
         (
             ("get", "job", "a/none"),
             3,
-            "error: JOB: there is no job tenants/a/jobs/none\n  fix: see: fairgate get jobs",
+            "error: there is no job tenants/a/jobs/none\n  fix: see: fairgate get jobs",
         ),
         (("get", "job", "none"), 2, "error: 'none' could be a job of any tenant\n  fix: write TENANT/none"),
         (
@@ -254,12 +254,12 @@ def test_top_prints_once_where_nobody_looks(fg, story):
         (("get", "tenants", "c"), 3, "error: there is no tenant 'c'\n  fix: see: fairgate get tenants"),
         (("describe", "tenant", "orgg"), 3, "error: there is no tenant 'orgg'\n  fix: did you mean org?"),
         (("get", "flavors", "h10"), 3, "error: there is no flavor 'h10'\n  fix: did you mean h100?"),
-        (("explain", "a/none"), 3, "error: JOB: there is no job"),
-        (("logs", "a/none"), 3, "error: JOB: there is no job"),
-        (("watch", "a/none"), 3, "error: JOB: there is no job"),
+        (("explain", "a/none"), 3, "error: there is no job"),
+        (("logs", "a/none"), 3, "error: there is no job"),
+        (("watch", "a/none"), 3, "error: there is no job"),
         (("watch", "--tenant", "none"), 3, "error: --tenant: there is no tenant 'none'"),
-        (("cancel", "a/none"), 3, "error: JOB: there is no job"),
-        (("update", "a/none", "--priority", "1"), 3, "error: JOB: there is no job"),
+        (("cancel", "a/none"), 3, "error: there is no job"),
+        (("update", "a/none", "--priority", "1"), 3, "error: there is no job"),
         (("update", "a/none"), 2, "error: nothing to change\n  fix: add --priority"),
     ],
 )

@@ -8,7 +8,7 @@ import sys
 import fairgate
 import pytest
 from fairgate import _errors
-from fairgate._cli import main, plugins, report
+from fairgate._cli import main, other_words, plugins, report
 from fairgate._cli.main import app
 from typer.main import get_command
 from typer.testing import CliRunner
@@ -77,6 +77,19 @@ def test_usage_errors(arguments):
     result = CliRunner().invoke(app, arguments)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "Usage: " in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (("delete", "job", "a/x"), "error: there is no `fairgate delete`\n  fix: use `fairgate cancel JOB`\n"),
+        (("get", "events"), "error: there is no `fairgate get events`\n  fix: use `fairgate watch --after 0`\n"),
+        (("apply", "-f", "x"), f"error: there is no `fairgate apply`\n  fix: use {other_words.COMMANDS['apply']}\n"),
+    ],
+)
+def test_words_of_other_tools_are_answered_with_ours(arguments, error):
+    result = CliRunner().invoke(app, arguments, prog_name="fairgate")
+    assert (result.exit_code, result.stdout, result.stderr) == (2, "", error)
 
 
 def test_every_command_has_help():
