@@ -212,6 +212,26 @@ def test_everything_that_is_missing_is_told_at_once():
     assert [finding.field for finding in validate(mistyped)] == ["apiVersion", "spec.entrypont"]
 
 
+@pytest.mark.parametrize(
+    ("path", "typo"),
+    [("apiVersion", "apiVerson"), ("kind", "knd"), ("metadata", "metdata"), ("metadata.name", "nam"),
+     ("spec", "spce"), ("spec.entrypoint", "entrypont"), ("spec.rayClusterSpec", "rayClusterSpecs"),
+     ("spec.rayClusterSpec.headGroupSpec.template", "templat")],
+)  # fmt: skip
+def test_a_typo_in_a_required_field_is_one_mistake(path, typo):
+    manifest = copy.deepcopy(ray_job())
+    *above, key = path.split(".")
+    parent = manifest
+    for each in above:
+        parent = parent[each]
+    value = parent.pop(key)
+    parent[typo] = value
+    (finding,) = validate(manifest)
+    assert (finding.field, finding.message) == (".".join([*above, typo]), "unknown field")
+    parent[key] = value
+    assert [each.field for each in validate(manifest)] == [".".join([*above, typo])]
+
+
 def test_of_another_kind_only_that_is_told():
     assert [each.field for each in validate({"apiVersion": "v1", "kind": "ConfigMap"})] == ["apiVersion", "kind"]
 

@@ -10,7 +10,7 @@ from fairgate_scheduler.core.amounts import is_accelerator
 from fairgate_scheduler.core.manifests.charge import CLUSTER, SUBMISSION_MODES, SUBMITTER_PATH, submission_mode
 from fairgate_scheduler.core.manifests.clusterrules import check_cluster
 from fairgate_scheduler.core.manifests.deletion import check_deletion
-from fairgate_scheduler.core.manifests.findings import Finding, did_you_mean
+from fairgate_scheduler.core.manifests.findings import MISSING, Finding, did_you_mean
 from fairgate_scheduler.core.manifests.grouprules import check_groups, check_labels
 from fairgate_scheduler.core.manifests.options import HEAD
 from fairgate_scheduler.core.manifests.plain import (
@@ -70,7 +70,9 @@ def inspect(manifest: object) -> Inspection:
     shape, out.findings = [*told, *(finding for finding in found if not _is_told(finding, told))], []
     out.has_shape = not shape
     _check_rules(without(manifest, {finding.field for finding in shape}), out)
-    out.findings = [*shape, *(finding for finding in out.findings if not _is_told(finding, shape))]
+    found = [*shape, *(finding for finding in out.findings if not _is_told(finding, shape))]
+    misspelt = {finding.meant for finding in shape if finding.meant}
+    out.findings = [each for each in found if each.message != MISSING or each.field not in misspelt]
     return out
 
 
@@ -98,7 +100,7 @@ def _is_told(finding: Finding, shape: list[Finding]) -> bool:
 def _check_kind(manifest: Plain, findings: list[Finding]) -> None:
     for key, wanted in (("apiVersion", "ray.io/v1"), ("kind", "RayJob")):
         if key not in manifest:
-            findings.append(Finding(key, "is missing", f"write {wanted}"))
+            findings.append(Finding(key, MISSING, f"write {wanted}"))
         elif manifest[key] != wanted:
             findings.append(
                 Finding(key, f"is {manifest[key]!r}; only RayJobs of ray.io/v1 are taken", f"write {wanted}")
@@ -112,7 +114,7 @@ def _check_metadata(manifest: Plain, out: Inspection) -> None:
     bare = name.rstrip("-") if key == "generateName" else name
     longest = MAX_NAME - 5 if key == "generateName" else MAX_NAME
     if not name:
-        out.findings.append(Finding(at, "is missing", "name the job"))
+        out.findings.append(Finding(at, MISSING, "name the job"))
     elif len(name) > longest:
         message = f"has {len(name)} characters; KubeRay takes {longest}"
         out.findings.append(Finding(at, message, "choose a shorter name"))
@@ -136,7 +138,7 @@ def _check_job(spec: Plain, out: Inspection) -> None:
         remedy = "describe the job's own cluster in spec.rayClusterSpec"
         out.findings.append(Finding("spec.clusterSelector", message, remedy))
     elif "rayClusterSpec" not in spec:
-        out.findings.append(Finding(CLUSTER, "is missing", "describe the cluster that the job runs in"))
+        out.findings.append(Finding(CLUSTER, MISSING, "describe the cluster that the job runs in"))
     for value, at in ((spec, "spec"), (get_map(spec, "rayClusterSpec"), CLUSTER)):
         manager = value.get("managedBy", _KUBERAY)
         if manager != _KUBERAY:
@@ -187,7 +189,7 @@ def _check_entrypoint(spec: Plain, out: Inspection) -> None:
     if not entrypoint and mode == "K8sJobMode" and has_command:
         out.warnings.append("spec.entrypoint is not set: only the submitter's own command runs, and only on Kubernetes")
     elif not entrypoint and mode in SUBMISSION_MODES and mode != "InteractiveMode":
-        out.findings.append(Finding("spec.entrypoint", "is missing", "write the command that the job runs"))
+        out.findings.append(Finding("spec.entrypoint", MISSING, "write the command that the job runs"))
     for key in ("entrypointNumCpus", "entrypointNumGpus"):
         value = spec.get(key, 0)
         if is_number(value) and Fraction(str(value)) < 0:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Set
 from typing import Any, Final
 
 from fairgate_scheduler.core.manifests.fields import TYPES
-from fairgate_scheduler.core.manifests.findings import Finding, child, did_you_mean
+from fairgate_scheduler.core.manifests.findings import MISSING, Finding, child, did_you_mean, nearest
 from fairgate_scheduler.core.manifests.plain import is_number
 
 _INT32_MAX: Final = 2**31 - 1
@@ -59,14 +59,16 @@ def _check_object(value: object, type_name: str, path: str, out: _Out) -> None:
     for key, item in value.items():
         at = child(path, key)
         if key not in fields:
-            out[0].append(Finding(at, "unknown field", did_you_mean(key, fields) or "remove it"))
+            close = nearest(key, fields)
+            meant = child(path, close) if close and close not in value else ""
+            out[0].append(Finding(at, "unknown field", did_you_mean(key, fields) or "remove it", meant))
             continue
         if fields[key].since:
             out[1].append(f"{at} needs KubeRay {fields[key].since} or later")
         _check(item, fields[key].kind, at, out)
     for key, kind in fields.items():
         if kind.is_required and key not in value:
-            out[0].append(Finding(child(path, key), "is missing", "add it"))
+            out[0].append(Finding(child(path, key), MISSING, "add it"))
 
 
 def _check(value: object, kind: str, path: str, out: _Out) -> None:
