@@ -1,3 +1,4 @@
+import json
 import threading
 from dataclasses import replace
 
@@ -19,6 +20,7 @@ from fairgate_scheduler.service.submit import JobSpec, SubmitRequest, submit, su
 from fairgate_scheduler.testing.builders import ray_job
 from fairgate_scheduler.testing.memory_store import MemoryStore
 
+WORKERS = "manifest.spec.rayClusterSpec.workerGroupSpecs[0]"
 LIMITS = "manifest.spec.rayClusterSpec.workerGroupSpecs[0].template.spec.containers[0].resources.limits[nvidia.com/gpu]"
 
 
@@ -151,6 +153,28 @@ def test_refusals_name_the_field_and_the_remedy_and_leave_nothing_behind(rig, ch
     messages = [each.message.removeprefix("line 1: ") for each in caught.value.violations]
     assert len(set(messages)) == len(messages), "something is said twice"
     assert _names(rig) == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "option", "field"),
+    [
+        ({"replicas": 1000, "maxReplicas": 1000}, {}, f"{WORKERS}.replicas"),
+        ({"replicas": 1, "minReplicas": 1000, "maxReplicas": 1000}, {}, f"{WORKERS}.minReplicas"),
+        ({"replicas": 1, "numOfHosts": 1000}, {}, f"{WORKERS}.numOfHosts"),
+        ({"replicas": 2000, "maxReplicas": 1000}, {}, f"{WORKERS}.maxReplicas"),
+        ({}, {"groups": {"gpu": {"replicas": 1000, "max_replicas": 1000}}}, "options[0].groups.gpu.replicas"),
+    ],
+)
+def test_of_too_many_pods_their_number_is_named_and_not_what_one_asks_for(rig, counts, option, field):
+    manifest = json.loads(ray_job())
+    manifest["spec"]["rayClusterSpec"]["workerGroupSpecs"][0].update(counts)
+    request = replace(rig.request(options=[{"flavor": "h100", **option}]), manifest_text=json.dumps(manifest))
+    with pytest.raises(InvalidArgument) as caught:
+        submit(rig.app, request)
+    (violation,) = (each for each in caught.value.violations if "nvidia.com/gpu" in each.message)
+    assert violation.field == field
+    assert "1000 nvidia.com/gpu of h100 (1000 pods of 'gpu' with 1 each); tenant 'a' can never" in violation.message
+    assert violation.remedy.startswith("ask for fewer pods, with 4 nvidia.com/gpu or fewer in all, for another flavor")
 
 
 def test_all_that_is_wrong_is_said_at_once_with_the_lines_of_the_manifest(rig):

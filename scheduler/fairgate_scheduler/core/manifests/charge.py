@@ -81,6 +81,16 @@ def pods_of_group(group: Mapping[str, Any], autoscaled: bool) -> int:
     return min(wanted, most) * max(get_int(group, "numOfHosts", 1), 1)
 
 
+def count_fields(group: Mapping[str, Any], autoscaled: bool) -> tuple[str, str]:
+    """The field that ``pods_of_group`` takes the replicas from, and that of the pods a replica; "" where it is 1."""
+    least = max(get_int(group, "minReplicas", 0), 0)
+    wanted = max(get_int(group, "replicas", 0), 0)
+    hosts = "numOfHosts" if get_int(group, "numOfHosts", 1) > 1 else ""
+    if autoscaled or max(wanted, least) > max(get_int(group, "maxReplicas", UNBOUNDED), 0):
+        return "maxReplicas", hosts
+    return ("replicas" if wanted >= least else "minReplicas"), hosts
+
+
 def gangs(manifest: Mapping[str, Any], findings: list[Finding]) -> tuple[Gang, ...]:
     """Every pod group of a (normalized) manifest: head, worker groups in order, submitter, Redis cleanup.
 
