@@ -16,13 +16,13 @@ import pytest
 from fairgate_scheduler.testing.builders import ray_job
 from fairgate_scheduler.testing.server_process import ServerProcess
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(480)]
 
 SEED = 20
 KILLS = 20
 JOBS_EACH = 10
 GPUS = 4
-PATIENCE_S = 90
+PATIENCE_S = 240
 
 # From the trap on, notice makes the attempt say that it was evicted; once its work is done, it is done.
 ENTRYPOINT = """\
