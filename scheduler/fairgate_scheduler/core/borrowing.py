@@ -4,7 +4,7 @@ from fairgate_scheduler.core.contenders import Contender, charge_of, held_by
 from fairgate_scheduler.core.ledger import Cause, Ledger, Step, Way
 from fairgate_scheduler.core.lines import Key, Line
 from fairgate_scheduler.core.turns import Turns
-from fairgate_scheduler.core.watch import Why
+from fairgate_scheduler.core.watch import Need, Why
 
 
 class Keeping:
@@ -29,7 +29,7 @@ class Keeping:
     def look(self, contender: Contender, why: Why) -> Way | None:
         """What the job holds, if it can stay."""
         held = held_by(contender)
-        return Way(held, needs=((self._ledger.target, held.charge),)) if self._ledger.can_stay(contender) else None
+        return Way(held, needs=(Need(self._ledger.target, held.charge),)) if self._ledger.can_stay(contender) else None
 
     def place(self, contender: Contender, way: Way) -> None:
         """Keep the job."""
@@ -78,14 +78,14 @@ class NewBorrowers:
         ledger, target = self._ledger, self._ledger.target
         held = contender.held
         if held is not None:
-            return Way(held, needs=((target, held.charge),)) if why.fits(target, held.charge) else None
+            return Way(held, needs=(Need(target, held.charge),)) if why.fits(target, held.charge) else None
         if not ledger.limits.allows(contender.leaf):
             why.is_unsure = True
             return None
         choices = [each for each in contender.choices if ledger.may_start(contender, each)]
         for choice in choices:
             if why.fits(target, choice.charge) and ledger.may_pass(contender, choice):
-                return Way(choice, needs=((target, choice.charge),))
+                return Way(choice, needs=(Need(target, choice.charge),))
         if not ledger.field.policy.priority_preemption:
             return None
         late = self._late.get(contender.leaf, ())
@@ -146,7 +146,7 @@ class Rebalancing:
         held = contender.held
         if held is not None:
             stays = ledger.can_stay(contender) and ledger.has_place(contender)
-            return Way(held, needs=((target, held.charge),)) if stays else None
+            return Way(held, needs=(Need(target, held.charge),)) if stays else None
         if not ledger.limits.allows(contender.leaf):
             return None
         possible = [
@@ -156,8 +156,8 @@ class Rebalancing:
         ]
         for choice in possible:
             if ledger.present.fits(choice.charge):
-                return Way(choice, needs=((ledger.present, choice.charge),))
-        return Way(possible[0], is_forced=True, needs=((target, possible[0].charge),)) if possible else None
+                return Way(choice, needs=(Need(ledger.present, choice.charge),))
+        return Way(possible[0], is_forced=True, needs=(Need(target, possible[0].charge),)) if possible else None
 
     def place(self, contender: Contender, way: Way) -> None:
         """Place the job."""

@@ -11,7 +11,7 @@ from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.tenancy import QuotaCut
 from fairgate_scheduler.core.usage import Charge, Usage
 from fairgate_scheduler.core.walk import Change
-from fairgate_scheduler.core.watch import Shift
+from fairgate_scheduler.core.watch import Needs, Shift
 
 
 class Step(Enum):
@@ -31,10 +31,6 @@ class Cause:
     step: Step
     node: int
     is_forced: bool
-
-
-Needs = tuple[tuple[Usage, Charge], ...]
-"""Charges for which there must be room beside a use."""
 
 
 class Way(NamedTuple):
@@ -74,8 +70,7 @@ class Ledger:
     shares when their turn comes, ``counted`` has them. ``loose`` are the running jobs that may have to go: all others
     are placed. ``shifts`` tells what was added to ``target`` and ``present``, and taken from them. ``version`` grows
     with each change of what is placed. ``is_calm``: nothing is used above a bound. ``walks``: of each leaf that owns
-    something. ``is_cautious``: budgets, claims or
-    what a cut left may keep a job for which there is room.
+    something. ``is_cautious``: something else than room, limits and quotas may keep a job, and may change any time.
     """
 
     def __init__(self, register: Register, claims: Claims | None = None) -> None:
@@ -98,7 +93,9 @@ class Ledger:
         self.walks = dict(register.walks)
         self.waiting = {leaf: Line(queue) for leaf, queue in register.queues.items()}
         self.is_calm = not register.over and not (field.policy.rebalance and self.limits.is_exceeded())
-        self.is_cautious = bool(self.budgets) or self.claims is not None or not self.is_calm
+        self.is_cautious = (
+            bool(self.budgets) or self.claims is not None or (field.policy.rebalance and not self.is_calm)
+        )
         self._counts_placed = False
         self._placings = 0
         self._placed_at: dict[Contender, int] = {}

@@ -1,11 +1,13 @@
 """Steps 1 and 2 of the refill: what is within the nominal quota of leaves, and then of the tenants above them."""
 
+from collections import Counter
+
 from fairgate_scheduler.core.contenders import Choice, Contender, charge_of, held_by
-from fairgate_scheduler.core.ledger import Cause, Ledger, Needs, Step, Way
+from fairgate_scheduler.core.ledger import Cause, Ledger, Step, Way
 from fairgate_scheduler.core.turns import Turns
 from fairgate_scheduler.core.usage import Charge, Usage
 from fairgate_scheduler.core.walk import Change, Walk
-from fairgate_scheduler.core.watch import Why
+from fairgate_scheduler.core.watch import Need, Needs, Why
 
 
 class LeafNominal:
@@ -39,14 +41,14 @@ class LeafNominal:
                 continue
             trials.append((choice, change))
             if not change.gone and why.fits(ledger.present, choice.charge) and self._may_pass(contender, choice):
-                return Way(choice, needs=((ledger.present, choice.charge),), change=change)
+                return Way(choice, needs=(Need(ledger.present, choice.charge),), change=change)
         for choice, change in trials:
             displaced = self._displaced(contender, choice, change)
             why.is_unsure = why.is_unsure or displaced is None
             if displaced is None or not self._has_room(choice.charge, change, why):
                 continue
             if self._may_pass(contender, choice, change.gone):
-                needs = () if change.came else self._needs(choice.charge)
+                needs = self._needs(choice.charge, change)
                 return Way(choice, is_forced=True, needs=needs, change=change, displaced=displaced)
         return None
 
@@ -78,10 +80,24 @@ class LeafNominal:
     def _may_pass(self, contender: Contender, choice: Choice, gone: tuple[Contender, ...] = ()) -> bool:
         return self._ledger.may_pass(contender, choice, self._nothing, gone)
 
-    def _needs(self, charge: Charge) -> Needs:
+    def _needs(self, charge: Charge, change: Change) -> Needs:
         """What a job needs room beside while running jobs give way to it. Who gives way at once may change any time."""
+        ledger = self._ledger
+        if not self._policy.reclaim:
+            return ()
         assert charge.common is not None, charge
-        return ((self._ledger.present, charge.common), (self._ledger.target, charge)) if self._policy.reclaim else ()
+        spared, came = Counter[int](), [choice.charge for _, choice in change.came]
+        for each in change.gone:
+            if each not in ledger.protected:
+                spared.update(self._spares(ledger.placed[each].charge))
+        for other in came:
+            spared.subtract(dict(other.rows))
+        return Need(ledger.present, charge.common), *(Need(ledger.target, each, spared) for each in (charge, *came))
+
+    def _spares(self, charge: Charge) -> dict[int, int]:
+        """What is free above its leaf, by row, when a job falls out: all of it, if no tenant keeps any of it back."""
+        tables = self._ledger.field.tree.tables
+        return {row: amount for row, amount in charge.quota if not any(tables[row].kept[node] for node in charge.path)}
 
     def _displaced(self, contender: Contender, choice: Choice, change: Change) -> tuple[Contender, ...] | None:
         """Which running jobs of the leaf give way at once. With ``reclaim`` the later steps find them."""
@@ -104,21 +120,22 @@ class LeafNominal:
             return False
         removed = [ledger.placed[each].charge for each in change.gone if each not in ledger.protected]
         came = [choice.charge for each, choice in change.came if each not in ledger.protected]
-        if not removed and not came:
-            why.displaces = not why.fits(target, charge)
-            return not why.displaces
+        out = Counter[int]()
         for each in removed:
             target.remove(each)
-        fits = target.fits(charge)
-        target.add(charge)
-        for each in came:
-            fits = fits and ledger.fits_target(each)
-            target.add(each)
-        for each in (charge, *came):
+            out.update(dict(each.rows))
+        fits, added = why.fits(target, charge, out), list[Charge]()
+        for before, each in zip((charge, *came), came, strict=False):
+            target.add(before)
+            added.append(before)
+            out.subtract(dict(before.rows))
+            fits = fits and (why.fits(target, each, out) if ledger.is_calm else ledger.fits_target(each))
+        for each in added:
             target.remove(each)
         for each in removed:
             target.add(each)
-        why.is_unsure = why.is_unsure or not fits
+        why.displaces = why.displaces or not fits
+        why.is_unsure = why.is_unsure or not (fits or ledger.is_calm)
         return fits
 
 
@@ -150,7 +167,7 @@ class InnerNominal:
         ]
         for choice in entitled:
             if ledger.present.fits(choice.charge) and self._may_pass(contender, choice):
-                return Way(choice, needs=((ledger.present, choice.charge),))
+                return Way(choice, needs=(Need(ledger.present, choice.charge),))
         for choice in entitled if self._reclaim else ():
             common = choice.charge.common
             assert common is not None, choice

@@ -36,7 +36,7 @@ class Turns:
         self._turns: dict[int, tuple[Contender, Way]] = {}
         self._hopeless: dict[int, set[Hashable]] = {}
         self._places: dict[int, int] = {}
-        self._watch = Watch(room)
+        self._watch = Watch(room, is_calm=ledger.is_calm)
         self._unsteady: set[int] = set()
         self._unsure: set[int] = set()
         self._displacing: set[int] = set()
@@ -97,7 +97,7 @@ class Turns:
         for shift in less:
             if shift.charge.node == leaf:
                 out.add(leaf)
-            everywhere = any(row in contested for row, _ in shift.charge.physical)
+            everywhere = any(row in contested for row, _ in shift.charge.physical) or not self._ledger.is_calm
             roots.update(tree.roots if everywhere else (tree.root[shift.charge.node],))
         if roots:
             out.update(each for each in self._unsure if tree.root[each] in roots)

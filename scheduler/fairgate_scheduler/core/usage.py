@@ -17,7 +17,8 @@ class Charge:
     ``physical``: rows with a capacity. ``quota``: rows that the tenant's tree declares. ``owned``: those of them of
     which some tenant below the root has nominal quota. ``points``: what it adds to the share, by dimension.
     ``common``: the same charge without the owned rows. ``cells``: row and tenant wherever it counts, -1 for what is
-    physically there; ``shared``: those that it has in common with other tenants, and the most that it adds there.
+    physically there; ``shared``: those that it has in common with other tenants, and the most that it adds there;
+    ``short``: those of them that can be short while every quota is kept.
     """
 
     node: int
@@ -29,6 +30,12 @@ class Charge:
     common: "Charge | None" = None
     cells: tuple[tuple[int, int], ...] = ()
     shared: tuple[tuple[int, int, Amount], ...] = ()
+    short: tuple[tuple[int, int, Amount], ...] = ()
+
+    @property
+    def rows(self) -> Numbered:
+        """All rows that it counts on, with amounts."""
+        return tuple(dict((*self.physical, *self.quota)).items())
 
 
 class Bounds:
@@ -95,9 +102,10 @@ class Bounds:
         path = self.tree.paths[node]
         cells = [(row, -1, amount) for row, amount in physical]
         cells += [(row, each, amount) for row, amount in quota for each in path]
-        shared = tuple(each for each in cells if each[1] != node and (each[1] >= 0 or each[0] in self.contested))
+        shared = tuple(each for each in cells if each[1] != node)
+        short = tuple(each for each in shared if each[1] >= 0 or each[0] in self.contested)
         points = (0,) * len(DIMENSIONS)
-        return Charge(node, path, physical, quota, (), points, None, tuple(each[:2] for each in cells), shared)
+        return Charge(node, path, physical, quota, (), points, None, tuple(each[:2] for each in cells), shared, short)
 
 
 class Usage:

@@ -1,9 +1,10 @@
 """What may have changed for whom when something is placed or taken out: so that nobody else is looked at again."""
 
 import heapq
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from itertools import count
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from fairgate_scheduler.core.usage import Charge, Usage
 
@@ -14,12 +15,26 @@ Room = Callable[[Usage, int, int], int]
 """How much is left of a cell."""
 
 
+NOTHING: Final[Mapping[int, int]] = MappingProxyType({})
+
+
 class Shift(NamedTuple):
     """That a charge was added to a use, or taken from it."""
 
     usage: Usage
     charge: Charge
     is_more: bool
+
+
+class Need(NamedTuple):
+    """That there must be room for a charge beside a use. ``spared``: what is taken out for it, by row."""
+
+    usage: Usage
+    charge: Charge
+    spared: Mapping[int, int] = NOTHING
+
+
+Needs = tuple[Need, ...]
 
 
 class Why:
@@ -37,36 +52,41 @@ class Why:
         self.is_unsure = False
         self.displaces = False
 
-    def fits(self, usage: Usage, charge: Charge) -> bool:
-        """Whether a charge fits beside a use."""
+    def fits(self, usage: Usage, charge: Charge, out: Mapping[int, int] = NOTHING) -> bool:
+        """Whether a charge fits beside a use. ``out``: what was taken out of it for this question only, by row."""
         block = usage.block(charge)
         if block is None:
             return True
         row, node, need = block
-        self.blocks.append(((usage, row, node), need))
+        self.blocks.append(((usage, row, node), need - out.get(row, 0)))
         return False
 
 
 class Watch:
-    """Remembers, cell by cell, who is blocked there, and whose way would be blocked if there were less room."""
+    """Remembers, cell by cell, who is blocked there, and whose way would be blocked if there were less room.
 
-    def __init__(self, room: Room) -> None:
+    ``is_calm``: every quota is kept, so that only some cells can be short.
+    """
+
+    def __init__(self, room: Room, *, is_calm: bool) -> None:
         self._room = room
+        self._is_calm = is_calm
         self._numbers = count()
         self._ways: dict[Cell, list[tuple[int, int, int, object]]] = {}
         self._followed: dict[int, object] = {}
         self._blocked: dict[Cell, list[tuple[int, int, int, Hashable]]] = {}
 
-    def follow(self, leaf: int, needs: tuple[tuple[Usage, Charge], ...]) -> None:
-        """The leaf's turn is open as long as these charges fit beside these uses."""
-        before = self._followed.get(leaf)
-        if before == needs:
+    def follow(self, leaf: int, needs: Needs) -> None:
+        """The leaf's turn is what it is as long as there is room for these."""
+        if self._followed.get(leaf) == needs:
             return
         self._followed[leaf] = needs
-        for usage, charge in needs:
-            for row, node, amount in charge.shared:
-                heap = self._ways.setdefault((usage, row, node), [])
-                heapq.heappush(heap, (-amount, next(self._numbers), leaf, needs))
+        for usage, charge, spared in needs:
+            for row, node, amount in charge.short if self._is_calm else charge.shared:
+                least = amount - spared.get(row, 0)
+                if least > 0:
+                    heap = self._ways.setdefault((usage, row, node), [])
+                    heapq.heappush(heap, (-least, next(self._numbers), leaf, needs))
 
     def block(self, leaf: int, group: Hashable, why: Why) -> None:
         """The jobs of this group are hopeless, or their way is not the best, until there is more room somewhere."""
@@ -75,7 +95,8 @@ class Watch:
 
     def narrowed(self, shift: Shift) -> Iterator[int]:
         """The leaves whose way has to be looked at again because something was added."""
-        for row, node, _ in shift.charge.shared:
+        charge = shift.charge
+        for row, node, _ in charge.short if self._is_calm else charge.shared:
             heap = self._ways.get((shift.usage, row, node))
             if heap:
                 room = self._room(shift.usage, row, node)
