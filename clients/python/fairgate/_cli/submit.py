@@ -207,10 +207,17 @@ def charge_line(charge: OptionCharge) -> str:
 
 
 def _chosen(session: Session, documents: list[ManifestDocument]) -> list[ManifestDocument]:
-    """Without what is not Ray's, if something of Ray's is left."""
+    """Without what is not Ray's, if something of Ray's is left. Raises InvalidArgument if nothing is."""
     chosen = [each for each in documents if not each.is_of_kubernetes]
-    if not chosen:
-        return documents
+    if documents and not chosen:
+        remedy = "write a RayJob of ray.io/v1, or bring it there with kubectl"
+        message = "only RayJobs are submitted"
+        raise _errors.InvalidArgument(
+            [
+                Violation(f"{each.tree.place('kind')}: kind", f"is {each.kind!r}; {message}", remedy)
+                for each in documents
+            ]
+        )
     for each in documents:
         if each.is_of_kubernetes:
             warn(session, f"{each.tree.place('kind')}: a {each.kind} is not submitted; bring it there with kubectl")

@@ -160,6 +160,17 @@ def test_every_refusal_is_told_in_order_and_the_first_is_the_exit_code(fg, write
     assert len(errors) == 2
 
 
+def test_of_what_is_not_rays_its_kind_is_told_and_not_that_it_has_no_tenant(fg, here):
+    (here / "job.yaml").write_text("apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\n")
+    for arguments in ((), ("--tenant", "a")):
+        result = fg("submit", "-f", "job.yaml", *arguments)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr == (
+            "error: job.yaml:2: kind: is 'Job'; only RayJobs are submitted\n"
+            "  fix: write a RayJob of ray.io/v1, or bring it there with kubectl\n"
+        )
+
+
 def test_warnings_of_the_service_name_the_file(fg, write):
     result = fg("submit", "-f", write("train.yaml"), "--tenant", "a")
     assert (result.exit_code, result.stdout) == (0, "a/train submitted\n")
