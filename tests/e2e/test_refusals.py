@@ -115,7 +115,7 @@ def test_a_mistake_in_a_manifest(submit, change, error, remedy):
 
 
 def test_an_unknown_tenant(submit):
-    expected = "error: train.yaml:6: fairgate.internal/tenant: no tenant 'aa'\n  fix: choose one of a, b, c\n"
+    expected = "error: train.yaml:6: fairgate.internal/tenant: no tenant 'aa'\n  fix: did you mean a?\n"
     assert submit(MANIFEST.replace("/tenant: a", "/tenant: aa")) == (3, expected)
 
 

@@ -1,5 +1,6 @@
 """What is known at submit time: whether a tenant may submit this job at all. Says nothing about when it may run."""
 
+import difflib
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
@@ -52,7 +53,7 @@ def check_submit(config: Config, tenant: str, priority: int, pending_counts: Map
     """
     if tenant not in config.tenants:
         leaves = sorted(each for each in config.tenants if config.is_leaf(each))
-        raise SubmitRefused(RefusalCode.NOT_FOUND, "tenant", f"no tenant {tenant!r}", _choices(leaves))
+        raise SubmitRefused(RefusalCode.NOT_FOUND, "tenant", f"no tenant {tenant!r}", _similar(tenant, leaves))
     if not config.is_leaf(tenant):
         leaves = sorted(each for each, path in config.paths.items() if tenant in path and config.is_leaf(each))
         message = f"{tenant!r} has tenants below it; only leaves submit jobs"
@@ -106,6 +107,11 @@ def check_groups(groups: Iterable[PodGroup], config: Config, field: str = "pods"
 
 def _invalid(field: str, message: str, remedy: str) -> SubmitRefused:
     return SubmitRefused(RefusalCode.INVALID_ARGUMENT, field, message, remedy)
+
+
+def _similar(name: str, names: list[str]) -> str:
+    close = difflib.get_close_matches(name, names, n=1)
+    return f"did you mean {close[0]}?" if close else _choices(names)
 
 
 def _choices(names: list[str]) -> str:

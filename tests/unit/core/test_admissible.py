@@ -36,7 +36,8 @@ def test_taken(tenant, priority, pending):
 @pytest.mark.parametrize(
     ("tenant", "priority", "pending", "code", "field", "says"),
     [
-        ("lea", 0, {}, RefusalCode.NOT_FOUND, "tenant", "choose one of free, leaf"),
+        ("lea", 0, {}, RefusalCode.NOT_FOUND, "tenant", "did you mean leaf?"),
+        ("nobody", 0, {}, RefusalCode.NOT_FOUND, "tenant", "choose one of free, leaf"),
         ("mid", 0, {}, RefusalCode.INVALID_ARGUMENT, "tenant", "choose one of leaf"),
         ("leaf", 8, {}, RefusalCode.INVALID_ARGUMENT, "priority", "8 is above the max_priority of 'mid' (7 at most)"),
         ("leaf", 0, {"leaf": 2}, RefusalCode.RESOURCE_EXHAUSTED, "tenant", "2 jobs of 'leaf' are pending"),

@@ -258,6 +258,7 @@ def test_top_prints_once_where_nobody_looks(fg, story):
         (("logs", "a/none"), 3, "error: there is no job"),
         (("watch", "a/none"), 3, "error: there is no job"),
         (("watch", "--tenant", "none"), 3, "error: --tenant: there is no tenant 'none'"),
+        (("watch", "--tenant", "orgg"), 3, "error: --tenant: there is no tenant 'orgg'\n  fix: did you mean org?"),
         (("cancel", "a/none"), 3, "error: there is no job"),
         (("update", "a/none", "--priority", "1"), 3, "error: there is no job"),
         (("update", "a/none"), 2, "error: nothing to change\n  fix: add --priority"),
