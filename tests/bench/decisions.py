@@ -24,6 +24,7 @@ from fairgate_scheduler.core.snapshot import Admit, Plan, Running
 from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.documents.config_file import read_config
 from fairgate_scheduler.ports import ConfigVersion
+from fairgate_scheduler.service.planner import Planner
 from fairgate_scheduler.service.world import World
 from shapes import Arrival, JobClass, Shape
 
@@ -43,6 +44,7 @@ class Brain:
 
     def __init__(self, config: Config) -> None:
         self._world = World(ConfigVersion("1", "", config, 0, ""), (), ())
+        self._planner = Planner()
         self._engine = Engine(config)
         self._admissions = 0
 

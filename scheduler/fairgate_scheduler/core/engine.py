@@ -9,7 +9,7 @@ from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.contenders import Field
 from fairgate_scheduler.core.jobs import Fallback, Job
 from fairgate_scheduler.core.kinds import Kind, Kinds
-from fairgate_scheduler.core.plan import plan_cycle, plan_from
+from fairgate_scheduler.core.plan import plan_from
 from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.snapshot import Plan, Running, Snapshot
 from fairgate_scheduler.core.tenancy import Config
@@ -18,12 +18,12 @@ _EVERYWHERE: Final[Mapping[Row, Amount]] = MappingProxyType({})
 
 
 class Engine:
-    """Plans as ``plan_cycle`` does, from register that it keeps.
+    """Plans as ``plan_cycle`` does, from a register that it keeps.
 
     Tell it every change of a job that is not final; ``plan`` itself changes nothing. What it knows of an instant (who
-    has waited or run long enough) it brings up to date by timers. The register are opened anew when the config or the
-    capacity changes, and when the clock goes back. Where a policy makes every job different from every other (budgets,
-    backfill, ``soonest``) there are no register, and each plan is made from a snapshot.
+    has waited or run long enough) it brings up to date by timers. The register is opened anew when the config or the
+    capacity changes, and when the clock goes back. Where the past or the time to come counts (budgets, history,
+    backfill, ``soonest``) it can not plan: ``plan_cycle`` does, from a snapshot.
     """
 
     def __init__(self, config: Config, capacity: Mapping[Row, Amount] = _EVERYWHERE) -> None:
@@ -69,28 +69,37 @@ class Engine:
         self._unfiled.pop(job, None)
         self._unlike.discard(job)
 
+    @property
+    def config(self) -> Config:
+        """The configuration in force."""
+        return self._config
+
+    @property
+    def can_plan(self) -> bool:
+        """Whether nothing counts but what it is told: jobs are told apart by their kind alone."""
+        policy = self._config.policy
+        has_budgets = any(tenant.budget is not None for tenant in self._config.tenants.values())
+        has_past = has_budgets or policy.history_half_life_ms is not None
+        return not (self._unlike or has_past or policy.backfill_after_ms is not None)
+
+    def version(self, job: str) -> int | None:
+        """The version in which a job was told."""
+        running = self._running.get(job)
+        known = self._pending.get(job) if running is None else running.job
+        return None if known is None else known.version
+
     def plan(self, now_ms: int) -> Plan:
         """Decide who starts and who gives way now.
 
         Raises:
-            UnsupportedPolicyError: as ``plan_cycle``.
-            AssertionError: as ``plan_cycle``.
+            AssertionError: the plan would break one of the laws; a defect of the scheduler.
         """
-        if not self._has_kinds():
+        assert self.can_plan, "budgets, history, backfill and soonest are planned from a snapshot"
+        try:
+            return plan_from(self._register_at(now_ms))
+        except AssertionError:
             self._open = None
-            return plan_cycle(self.snapshot(), now_ms)
-        return plan_from(self._register_at(now_ms))
-
-    def snapshot(self) -> Snapshot:
-        """All that it has been told."""
-        running = sorted(self._running.values(), key=lambda each: each.attempt.admission)
-        return Snapshot(self._config, tuple(running), tuple(self._pending.values()), self._capacity)
-
-    def _has_kinds(self) -> bool:
-        """Whether jobs can be told apart by their kind alone."""
-        policy = self._config.policy
-        has_budgets = any(tenant.budget is not None for tenant in self._config.tenants.values())
-        return not (self._unlike or has_budgets or policy.backfill_after_ms or policy.history_half_life_ms)
+            raise
 
     def _register_at(self, now_ms: int) -> Register:
         if self._open is None or now_ms < self._open[0].field.now_ms:

@@ -7,7 +7,7 @@ The next cycle plans again from what is true then.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -24,15 +24,22 @@ ADMISSIONS: Final = "admission"
 """The durable counter that gives every attempt its place in the order of admission."""
 
 
-def apply_plan(app: App, snapshot: Snapshot, plan: Plan, now_ms: int) -> int:
-    """Write what still holds of a plan made from a snapshot; return how many decisions that was."""
+Versions = Callable[[Iterable[str]], Mapping[str, int]]
+
+
+def apply_plan(app: App, snapshot: Snapshot, plan: Plan, now_ms: int, versions: Versions | None = None) -> int:
+    """Write what still holds of a plan made from a snapshot; return how many decisions that was.
+
+    ``versions``: in which the plan saw the jobs, if that need not be looked up in the snapshot.
+    """
     decided = {each.job for each in plan.preemptions} | {each.job for each in plan.admissions}
     with app.write() as writing:
         if not _is_in_force(writing, snapshot):
             _logger.info("the configuration was changed while a plan was made: planning again")
             return 0
         writing.transaction.get_jobs(decided)  # one look for all that is asked for below
-        applying = _Applying(writing, writing.world.books().copy(), _planned(snapshot, decided), now_ms)
+        planned = _planned(snapshot, decided) if versions is None else dict(versions(decided))
+        applying = _Applying(writing, writing.world.books().copy(), planned, now_ms)
         written = sum([applying.preempt(each) for each in plan.preemptions])
         written += sum([applying.admit(each) for each in plan.admissions])
         applying.launch()

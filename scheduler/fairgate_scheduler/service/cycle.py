@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from fairgate_scheduler.core.plan import plan_cycle
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.apply import apply_plan
 from fairgate_scheduler.service.deliver import Courier, Retry
 from fairgate_scheduler.service.launch import launch
 from fairgate_scheduler.service.observe import Observer, expire
+from fairgate_scheduler.service.planner import Planner
 from fairgate_scheduler.service.planning import Reporter, plan_carefully
 
 _logger = logging.getLogger(__name__)
@@ -47,6 +47,7 @@ class Scheduler:
         self._observer = Observer(app, self._timing.missing_after_ms)
         self._courier = Courier(app, self._timing.retry)
         self._reporter = Reporter(tell)
+        self._planner = Planner()
         self._planned: int | None = None
         self._plan_due_ms: int | None = None
         self._has_failed = False
@@ -81,12 +82,13 @@ class Scheduler:
             if world.mark == self._planned and not is_due:
                 return
             world.settle(now_ms)
+            self._planner.follow(world)
             snapshot, mark, due_ms = world.snapshot(now_ms), world.mark, world.next_due_ms(now_ms)
-        planned = plan_carefully(snapshot, now_ms, plan_cycle)
+        planned = plan_carefully(snapshot, now_ms, self._planner.plan)
         self._reporter.report(snapshot, planned)
         plan = planned.plan
         if plan:
-            apply_plan(self._app, snapshot, plan, now_ms)
+            apply_plan(self._app, snapshot, plan, now_ms, self._planner.versions)
         if plan.choices:
             with self._app.world() as world:
                 world.choose(plan.choices)

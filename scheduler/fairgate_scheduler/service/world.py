@@ -41,6 +41,7 @@ class World:
         self.attempts: dict[AttemptKey, Attempt] = {}
         self._pending: dict[str, Job] = {}
         self._running: dict[str, Running] = {}
+        self._changed: dict[str, None] = {}
         self._wakeups: list[tuple[int, str]] = []
         self._matured: list[tuple[int, AttemptKey]] = []
         self._limits, self._unready = Alarms(), Alarms()
@@ -99,6 +100,13 @@ class World:
             choices=dict(self.past.choices),
         )
 
+    def take_changes(self) -> Mapping[str, Running | Job | None]:
+        """The jobs that have changed since this was asked last, at first all: each as it holds quota or waits, ``None``
+        if it does neither. Meant for one who follows the world.
+        """
+        changed, self._changed = self._changed, {}
+        return {name: self._running.get(name) or self._pending.get(name) for name in changed}
+
     def settle(self, now_ms: int) -> None:
         """Reckon until now what was used, with what has run since."""
         if self.past.has_history:
@@ -154,6 +162,7 @@ class World:
         return min((at_ms for at_ms in due if at_ms is not None), default=None)
 
     def _put_job(self, job: Job) -> None:
+        self._changed[job.id] = None
         if job.state.is_final:
             self.jobs.pop(job.id, None)
         else:
@@ -174,6 +183,7 @@ class World:
             heapq.heappush(self._wakeups, (at_ms, job.id))
 
     def _put_attempt(self, job: Job, attempt: Attempt) -> None:
+        self._changed[job.id] = None
         key = (attempt.job, attempt.number)
         before = self.attempts.get(key)
         after = attempt if attempt.is_present or attempt.holds_quota else None

@@ -3,8 +3,10 @@
 from dataclasses import replace
 
 import pytest
+from fairgate_scheduler.core.plan import plan_cycle
 from fairgate_scheduler.service import cycle, preview
 from fairgate_scheduler.service.cycle import PAUSE_MS, RETRY_MS, Scheduler, Timing
+from fairgate_scheduler.service.planner import Planner
 from fairgate_scheduler.service.query import get_job
 from fairgate_scheduler.service.quota import apply_config
 from fairgate_scheduler.testing.fake_runner import Script
@@ -14,8 +16,8 @@ from fairgate_scheduler.testing.fake_runner import Script
 def plans(monkeypatch):
     """How often it was planned."""
     made = []
-    plan_cycle = cycle.plan_cycle
-    monkeypatch.setattr(cycle, "plan_cycle", lambda *args: made.append(args) or plan_cycle(*args))
+    plan = Planner.plan
+    monkeypatch.setattr(Planner, "plan", lambda *args: made.append(args) or plan(*args))
     return made
 
 
@@ -73,7 +75,7 @@ def test_a_step_that_fails_does_not_keep_the_others_from_working(rig, monkeypatc
 def test_a_plan_that_fails_is_made_again(rig, monkeypatch, caplog):
     name = rig.submit().job.id
     with monkeypatch.context() as broken:
-        broken.setattr(cycle, "plan_cycle", lambda *_args: 1 / 0)
+        broken.setattr(Planner, "plan", lambda *_args: 1 / 0)
         rig.turn()
     assert "the step 'plan' failed" in caplog.text
     rig.turn()
@@ -123,9 +125,8 @@ def careful(rig, told):
 
 
 def _breaks_a_law_when(is_broken):
-    plan_cycle = cycle.plan_cycle
-
-    def plan(snapshot, now_ms):
+    def plan(*args):
+        snapshot, now_ms = args[-2:]
         assert not is_broken(snapshot), "a law is broken"
         return plan_cycle(snapshot, now_ms)
 
@@ -135,7 +136,7 @@ def _breaks_a_law_when(is_broken):
 def test_a_plan_that_would_break_a_law_is_made_without_evictions(careful, told, monkeypatch, caplog):
     borrower = careful.submit("borrower", "b", gpus=3).job.id
     careful.run_until(borrower, "RUNNING")
-    monkeypatch.setattr(cycle, "plan_cycle", _breaks_a_law_when(lambda snapshot: snapshot.config.policy.reclaim))
+    monkeypatch.setattr(Planner, "plan", _breaks_a_law_when(lambda snapshot: snapshot.config.policy.reclaim))
     owners, fits = careful.submit("owners", gpus=2).job.id, careful.submit("fits", gpus=1).job.id
     careful.turn(3)
     states = [get_job(careful.app, name).job.state.value for name in (borrower, owners, fits)]
@@ -154,7 +155,7 @@ def test_a_plan_that_would_break_a_law_is_made_without_evictions(careful, told, 
 def test_a_world_without_a_lawful_plan_is_left_alone_until_it_changes(careful, told, monkeypatch):
     name = careful.submit().job.id
     asked = []
-    monkeypatch.setattr(cycle, "plan_cycle", _breaks_a_law_when(lambda snapshot: asked.append(1) or True))
+    monkeypatch.setattr(Planner, "plan", _breaks_a_law_when(lambda snapshot: asked.append(1) or True))
     careful.turn(5)
     assert (len(asked), told) == (2, [False]), "once as it is, once without evictions"
     assert get_job(careful.app, name).job.state.value == "PENDING"
