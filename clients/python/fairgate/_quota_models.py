@@ -129,7 +129,10 @@ class TenantUsage:
 
 @dataclass(frozen=True, slots=True)
 class FlavorCapacity:
-    """What there is of one resource of a flavor: physically, as nominal quota, and in use."""
+    """What there is of one resource of a flavor: physically, as nominal quota, and in use.
+
+    ``nominal`` is ``UNLIMITED`` where no tenant declares any: what is not declared is not limited by quota.
+    """
 
     resource: str
     capacity: str

@@ -84,7 +84,7 @@ def encode_flavor(standing: FlavorStanding) -> quotas_pb2.Flavor:
         quotas_pb2.FlavorCapacity(
             resource=resource,
             capacity=format_quantity(standing.capacity.get(resource, UNLIMITED), resource),
-            nominal=format_quantity(standing.nominal.get(resource, 0), resource),
+            nominal=format_quantity(standing.nominal.get(resource, UNLIMITED), resource),
             usage=format_quantity(standing.used.get(resource, 0), resource),
         )
         for resource in resources

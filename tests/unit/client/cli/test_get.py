@@ -103,13 +103,13 @@ def test_tenants(fg, story):
 
 def test_flavors(fg, story):
     assert fg("get", "flavors").stdout == (
-        "FLAVOR   PRICE   RESOURCE         USED     NOMINAL   CAPACITY\n"
-        "cpu      1       cpu              1500m    0         UNLIMITED\n"
-        "cpu      1       memory           2248Mi   0         UNLIMITED\n"
-        "h100     3       cpu              1        0         UNLIMITED\n"
-        "h100     3       memory           2Gi      0         UNLIMITED\n"
-        "h100     3       nvidia.com/gpu   4        8         8\n"
-        "v5e      1       google.com/tpu   0        4         4\n"
+        "FLAVOR   PRICE   RESOURCE         USED     NOMINAL     CAPACITY\n"
+        "cpu      1       cpu              1500m    UNLIMITED   UNLIMITED\n"
+        "cpu      1       memory           2248Mi   UNLIMITED   UNLIMITED\n"
+        "h100     3       cpu              1        UNLIMITED   UNLIMITED\n"
+        "h100     3       memory           2Gi      UNLIMITED   UNLIMITED\n"
+        "h100     3       nvidia.com/gpu   4        8           8\n"
+        "v5e      1       google.com/tpu   0        4           4\n"
     )
     assert fg("get", "flavors", "v5e", "-o", "name").stdout == "flavors/v5e\n"
 
