@@ -2,11 +2,13 @@
 
 import shutil
 import socket
+import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import fairgate
 import pytest
+from fairgate_scheduler.adapters.local_ray.plan import unusable_python
 from fairgate_scheduler.testing.builders import ray_job
 
 MANY = 50
@@ -15,6 +17,9 @@ MANY = 50
 @pytest.fixture
 def up(server):
     """Run ``fairgate up`` with options that it can not start with; returns its exit code and its errors."""
+
+    if problem := unusable_python(sys.executable, sys.prefix):
+        pytest.skip(problem)
 
     def run(*options, **env):
         done = server.run("up", *options, **env)

@@ -13,6 +13,8 @@ REMEDY = "Ray can not start workers from a path with spaces; move the checkout, 
 
 @pytest.fixture(params=["executable", "prefix"])
 def spaced(request, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/opt/venv/bin/python")
+    monkeypatch.setattr(sys, "prefix", "/opt/venv")
     path = f"/home/me/my code/.venv/{request.param}"
     monkeypatch.setattr(sys, request.param, path)
     return path
