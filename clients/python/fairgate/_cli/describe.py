@@ -14,7 +14,7 @@ from fairgate._cli.plain import dump
 from fairgate._cli.report import usage_error
 from fairgate._cli.session import OutputFormat, Session, session_of
 from fairgate._durations import format_duration
-from fairgate._models import Attempt, Explanation, Job, Need, OptionCharge
+from fairgate._models import Attempt, AttemptState, Explanation, Job, JobState, Need, OptionCharge
 from fairgate._quota_models import Tenant
 
 app = typer.Typer()
@@ -98,7 +98,17 @@ def explain(
     session.out.print(f"{names.short_job(told.name)} is {told.state}", markup=False)
     if explanation.hold is None and told.message:
         session.out.print(told.message, markup=False)
+    if explanation.hold is None and told.state is JobState.ADMITTED and told.attempts:
+        session.out.print(_start_line(told.attempts[-1]), markup=False)
     _hold(session, explanation)
+
+
+def _start_line(attempt: Attempt) -> str:
+    """What an admitted job waits for that no job is in the way of."""
+    what = f"attempt {attempt.number} on {attempt.flavor}"
+    if attempt.state is AttemptState.RESERVED:
+        return f"{what} has its reservation and is about to be launched"
+    return f"{what} is being started: the job runs once its Ray cluster is ready"
 
 
 def _job_fields(job: Job) -> Iterable[tuple[str, str]]:

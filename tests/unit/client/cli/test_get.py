@@ -184,6 +184,22 @@ h100     nvidia.com/gpu   8       4      capacity       b 4
     assert told["options"][0]["needs"][0]["holders"] == {"b": "4"}
 
 
+def test_explain_of_an_admitted_job_says_what_it_waits_for(fg, service, client, manifest):
+    client.submit(manifest("train", gpus=8), tenant="a", time_limit="2h")
+    service.turn()
+    assert client.get("a/train").state == "ADMITTED"
+    assert fg("explain", "a/train").stdout == (
+        "a/train is ADMITTED\nattempt 1 on h100 is being started: the job runs once its Ray cluster is ready\n"
+    )
+    service.turn(2_000)
+    client.submit(manifest("mine", gpus=4), tenant="b", time_limit="1h")
+    service.turn()
+    assert fg("explain", "b/mine").stdout.splitlines()[::2] == [
+        "b/mine is ADMITTED",
+        "WAITING_FOR_PREEMPTED: it is admitted and waits until the jobs that gave way to it are gone",
+    ]
+
+
 def test_explain_as_data_has_the_forecast(fg, story):
     told = json.loads(fg("explain", "a/train", "-o", "json").stdout)["job"]["forecast"]
     assert (told["latest_start"], told["option"], told["is_partial"]) == ("2023-11-14T23:13:45.000Z", 0, False)
