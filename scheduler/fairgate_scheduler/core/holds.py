@@ -1,16 +1,17 @@
 """Why pending jobs wait: a reason for each, cheaply, and for one job everything that there is to say."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Final
+from typing import Final, NamedTuple
 
-from fairgate_scheduler.core.budgets import HOUR_MS, Lack
+from fairgate_scheduler.core.budgets import HOUR_MS, BudgetBooks, Lack
 from fairgate_scheduler.core.claims import BackfillClaims
-from fairgate_scheduler.core.contenders import Choice, Contender, Field, Obstacle, rank_of
+from fairgate_scheduler.core.contenders import Choice, Contender, Field, Obstacle, held_by, rank_of
 from fairgate_scheduler.core.foresight import Claiming
 from fairgate_scheduler.core.jobs import AttemptState, Job, Option
 from fairgate_scheduler.core.kinds import Kinds
+from fairgate_scheduler.core.limits import RunningCounts
 from fairgate_scheduler.core.needs import Holders, needs_of
 from fairgate_scheduler.core.refill import refill
 from fairgate_scheduler.core.register import Register
@@ -35,21 +36,53 @@ MESSAGES: Final[Mapping[HoldReason, str]] = {
 """Each reason in one sentence, for people."""
 
 
-class Waiting:
-    """Says of the pending jobs of one snapshot why they wait. Meant for a settled snapshot: one without a plan."""
+class Held(NamedTuple):
+    """What is used by all that holds quota, and how many jobs that are."""
 
-    def __init__(self, snapshot: Snapshot, now_ms: int) -> None:
+    present: Usage
+    limits: RunningCounts
+
+
+class Waiting:
+    """Says of the pending jobs of one snapshot why they wait. Meant for a settled snapshot: one without a plan.
+
+    ``held``: what runs in the snapshot, by somebody who has kept count.
+    """
+
+    def __init__(self, snapshot: Snapshot, now_ms: int, held: Held | None = None) -> None:
+        self._snapshot = snapshot
         self.field = Field(snapshot, now_ms)
         for job in snapshot.pending if snapshot.choices else ():
             if job.id in snapshot.choices and len(self.field.usable(job)) > 1:
                 self.field.only[job.id] = snapshot.choices[job.id].option
-        self.pending = {job.id: job for job in snapshot.pending}
-        self._register = Register.of(self.field, snapshot.running, ())
-        self.running = self._register.all_running()
-        self.present, self.limits = self._register.present, self._register.limits
-        self.budgets = self._register.budgets()
-        self._kinds: Kinds | None = None
+        self.present, self.limits = held or self._held()
         self._could_start: dict[tuple[int, Hashable], bool] = {}
+
+    @cached_property
+    def pending(self) -> Mapping[str, Job]:
+        """The pending jobs, by id."""
+        return {job.id: job for job in self._snapshot.pending}
+
+    @cached_property
+    def running(self) -> Sequence[Contender]:
+        """What runs, in the order of admission."""
+        return sorted(map(self.field.running, self._snapshot.running), key=lambda each: each.admission)
+
+    @cached_property
+    def budgets(self) -> BudgetBooks:
+        """What is left of the budgets beside all that runs."""
+        budgets = self.field.budget_books()
+        for each in self.running if budgets else ():
+            budgets.reserve(each.leaf, held_by(each).cost)
+        return budgets
+
+    def _held(self) -> Held:
+        bounds, tree = self.field.bounds, self.field.tree
+        held = Held(Usage(bounds), RunningCounts(tree))
+        for each in self._snapshot.running:
+            held.present.add(bounds.charge(each.job.tenant, each.attempt.demand))
+            held.limits.add(tree.index[each.job.tenant])
+        return held
 
     def reason(self, job: Job) -> HoldReason:
         """The first reason, in the order of ``HoldReason``, that holds for a pending job."""
@@ -105,7 +138,7 @@ class Waiting:
 
     def _is_placed(self, job: Job, opened: Contender, claims: BackfillClaims | None) -> bool:
         """Whether a pending job would be placed if it were open to other options than it is."""
-        register, contender = self._filled(), self._contender(job)
+        register, contender = self._register, self._contender(job)
         register.drop(contender)
         register.put(opened)
         is_placed = opened in refill(register, claims).placed
@@ -117,19 +150,22 @@ class Waiting:
     def _claims(self) -> BackfillClaims | None:
         if self.field.policy.backfill_after_ms is None:
             return None
-        return Claiming(self.field).claims(self._filled().all_pending()) or None
+        return Claiming(self.field).claims(self._register.all_pending()) or None
 
-    def _filled(self) -> Register:
-        """The register with all pending jobs, put into it when that is asked for first."""
-        if self._kinds is None:
-            self._kinds = Kinds(self.field)
-            for each in self.pending.values():
-                self._register.put(self._kinds.contender(each))
-        return self._register
+    @cached_property
+    def _kinds(self) -> Kinds:
+        return Kinds(self.field)
+
+    @cached_property
+    def _register(self) -> Register:
+        """All that runs and waits: only for what nothing less can say."""
+        register = Register.of(self.field, self._snapshot.running, ())
+        for each in self.pending.values():
+            register.put(self._kinds.contender(each))
+        return register
 
     def _contender(self, job: Job) -> Contender:
-        """The job as it is in the filled register."""
-        assert self._kinds is not None, job
+        """The job as it is in the register."""
         return self._register.singles.get(job.id) or self._kinds.contender(job)
 
 

@@ -59,6 +59,10 @@ class Books:
         charge = self._bounds.charge(tenant, demand)
         return self._holding.fits(charge) and self._counts.allows(charge.node)
 
+    def holding(self) -> tuple[Usage, RunningCounts]:
+        """What all that holds quota uses, and how many jobs that are: copies."""
+        return self._holding.copy(), self._counts.copy()
+
     @property
     def reserved(self) -> frozenset[AttemptKey]:
         """The attempts that are admitted and not launched."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 
-from fairgate_scheduler.core.holds import Waiting, explain
+from fairgate_scheduler.core.holds import Held, Waiting, explain
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
 from fairgate_scheduler.core.outlook import Outlook
 from fairgate_scheduler.core.snapshot import Hold, HoldReason
@@ -22,10 +22,11 @@ class Viewer:
         with app.world() as world:
             self._snapshot = world.snapshot(self._now_ms)
             self._blocked = world.blocked()
+            self._held = Held(*world.books().holding())
 
     @cached_property
     def _waiting(self) -> Waiting:
-        return Waiting(self._snapshot, self._now_ms)
+        return Waiting(self._snapshot, self._now_ms, self._held)
 
     def view(self, transaction: Transaction, job: Job) -> JobView:
         """All about one job."""
