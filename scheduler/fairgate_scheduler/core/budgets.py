@@ -158,7 +158,7 @@ class BudgetBooks:
 
     def allows(self, node: int, cost: Fraction) -> bool:
         """Whether a job of a tenant may reserve so much. What costs nothing always may."""
-        return not cost or not self._limited or all(cost <= self._left[each] for each in self._limited[node])
+        return not self._limited or not cost or all(cost <= self._left[each] for each in self._limited[node])
 
     def lack(self, node: int, cost: Fraction) -> Lack | None:
         """The budget nearest to a tenant into which a job does not fit."""

@@ -67,10 +67,11 @@ class Ledger:
 
     ``target`` is the use of all that is placed; ``present`` that of all that runs and does not give way to its own
     leaf, and of the new jobs; ``nominal`` that of what is counted within nominal quota. ``order`` counts jobs for the
-    shares when their turn comes, ``counted`` has them. ``loose`` are the running jobs that may have to go: all others
-    are placed. ``shifts`` tells what was added to ``target`` and ``present``, and taken from them. ``version`` grows
-    with each change of what is placed. ``is_calm``: nothing is used above a bound. ``walks``: of each leaf that owns
-    something. ``is_cautious``: something else than room, limits and quotas may keep a job, and may change any time.
+    shares when their turn comes, ``counted`` has them. ``loose`` are the running jobs, by leaf, that may have to go:
+    all others are placed. ``shifts`` tells what was added to ``target`` and ``present``, and taken from them.
+    ``version`` grows with each change of what is placed. ``is_calm``: nothing is used above a bound. ``walks``: of each
+    leaf that owns something. ``is_cautious``: something else than room, limits and quotas may keep a job, and may
+    change any time.
     """
 
     def __init__(self, register: Register, claims: Claims | None = None) -> None:
@@ -79,7 +80,9 @@ class Ledger:
         self.claims = claims or None
         self.placed = register.placed.copy()
         self.counted: dict[Contender, object] = dict(register.selected)
-        self.loose: dict[Contender, None] = {each: None for rest in register.rest.values() for each in rest}
+        self.loose: dict[int, dict[Contender, None]] = {
+            leaf: dict.fromkeys(rest) for leaf, rest in register.rest.items()
+        }
         self.protected = set(register.protected)
         self.fresh: dict[Contender, Cause] = {}
         self.displaced: dict[Contender, None] = {}
@@ -105,13 +108,21 @@ class Ledger:
         """The running jobs of a leaf, in the order of admission."""
         return self.register.running.get(leaf, ())
 
-    def uncounted(self) -> list[Contender]:
+    def uncounted(self, leaves: Iterable[int] | None = None) -> list[Contender]:
         """The running jobs whose turn has not come yet, but for those that give way to their own leaf."""
-        return [each for each in self.loose if each not in self.counted and each not in self.displaced]
+        counted, displaced = self.counted, self.displaced
+        return [
+            each
+            for leaf in (self.loose if leaves is None else leaves)
+            for each in self.loose.get(leaf, ())
+            if each not in counted and each not in displaced
+        ]
 
     def evicted(self) -> list[Contender]:
         """The running jobs that are not placed, in the order of admission."""
-        return sorted((each for each in self.loose if each not in self.placed), key=lambda each: each.admission)
+        placed = self.placed
+        out = [each for loose in self.loose.values() for each in loose if each not in placed]
+        return sorted(out, key=lambda each: each.admission)
 
     def wait(self, contender: Contender) -> None:
         """Put a job into its leaf's line."""
@@ -134,7 +145,7 @@ class Ledger:
     def count_placed(self) -> None:
         """From now on limits count what is placed, not what runs."""
         self._counts_placed = True
-        for each in self.loose:
+        for each in (each for loose in self.loose.values() for each in loose):
             if each not in self.placed and each not in self.displaced:
                 self.limits.remove(each.leaf)
 
@@ -171,7 +182,7 @@ class Ledger:
         self.target.remove(choice.charge)
         self.shifts.append(Shift(self.target, choice.charge, is_more=False))
         if contender.held is not None:
-            self.loose[contender] = None
+            self.loose.setdefault(contender.leaf, {})[contender] = None
         elif self.fresh.pop(contender, None) is not None:
             self._uncount(contender, choice)
             if self._floor is not None:
@@ -184,7 +195,7 @@ class Ledger:
             del self.counted[contender]
             self.order.uncount(self.placed[contender].charge)
             if contender.held is not None:
-                self.loose[contender] = None
+                self.loose.setdefault(contender.leaf, {})[contender] = None
                 self.shifts.append(Shift(self.target, self.placed[contender].charge, is_more=False))
 
     def displace(self, contender: Contender) -> None:

@@ -42,7 +42,8 @@ class RunningCounts:
 
     def allows(self, node: int) -> bool:
         """Whether one more job of a tenant may run."""
-        return all(self._counts[each] < limit for each, limit in self._limited[node])
+        limited = self._limited[node]
+        return not limited or all(self._counts[each] < limit for each, limit in limited)
 
     def first_full(self, node: int) -> tuple[int, int] | None:
         """The tenant nearest to this one that may not run another job, and its limit."""

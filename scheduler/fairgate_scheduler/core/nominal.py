@@ -149,9 +149,11 @@ class InnerNominal:
 
     def run(self) -> None:
         """Place the running jobs of the subtree, then in fair order pending ones."""
-        paths = self._ledger.field.tree.paths
-        self._place_running([each for each in self._ledger.uncounted() if self._node in paths[each.leaf]])
-        lines = {leaf: line for leaf, line in self._ledger.waiting.items() if self._node in paths[leaf]}
+        waiting, leaves = self._ledger.waiting, self._ledger.register.leaves_below[self._node]
+        running = self._ledger.uncounted(leaves)
+        if running:
+            self._place_running(running)
+        lines = {leaf: waiting[leaf] for leaf in leaves if leaf in waiting}
         Turns(self._ledger, lines, self, Usage.nominal_room).run()
 
     def look(self, contender: Contender, why: Why) -> Way | None:

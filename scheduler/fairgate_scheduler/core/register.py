@@ -50,6 +50,10 @@ class Register:
             for node in field.tree.deepest_first
             if field.tree.children[node] and node != field.tree.root[node] and field.tree.owns(node)
         )
+        self.leaves_below = {
+            node: tuple(leaf for leaf in field.tree.leaves if node in field.tree.paths[leaf])
+            for node in self.inner_owners
+        }
         self._unsettled: set[int] = set()
 
     @classmethod
