@@ -126,8 +126,13 @@ class Engine:
         assert self._open is not None, job
         register, kinds = self._open
         kind = self._kinds[job.id] = kinds.of(job)
-        register.put(kind.contender(job))
-        self._set_timer(job.id, (job.pending_since_ms + job.fallback_after_ms, *job.backoff.values()))
+        if kind.choices:
+            register.put_job(job, kind)
+        else:
+            register.put(kind.contender(job))
+        due_ms = job.pending_since_ms + job.fallback_after_ms
+        if job.backoff or due_ms > register.field.now_ms:
+            self._set_timer(job.id, (due_ms, *job.backoff.values()))
 
     def _run(self, running: Running) -> None:
         assert self._open is not None, running

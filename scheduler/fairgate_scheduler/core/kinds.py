@@ -41,8 +41,9 @@ class Kinds:
     def of(self, job: Job) -> Kind:
         """The kind that a pending job is of at the instant of the field."""
         now_ms = self._field.now_ms
-        waited = now_ms - job.pending_since_ms >= job.fallback_after_ms
-        blocked = tuple(sorted(index for index, until_ms in job.backoff.items() if until_ms > now_ms))
+        waited, blocked = now_ms - job.pending_since_ms >= job.fallback_after_ms, frozenset[int]()
+        if job.backoff:
+            blocked = frozenset(index for index, until_ms in job.backoff.items() if until_ms > now_ms)
         key = (job.tenant, job.priority, waited, blocked, *map(_looks, job.options))
         known = self._known.get(key)
         if known is None:
@@ -54,4 +55,5 @@ class Kinds:
 
 
 def _looks(option: Option) -> Hashable:
-    return option.flavor, option.speed > 0, *(group.flavor for group in option.groups), *sorted(option.demand.items())
+    flavors = tuple([group.flavor for group in option.groups])
+    return option.flavor, option.speed.numerator > 0, flavors, tuple(option.demand.items())

@@ -108,12 +108,17 @@ class Register:
             self.singles[contender.job.id] = contender
         if not contender.choices:
             self.barred[contender.job.id] = contender
-            return
-        queue = self.queues.setdefault(contender.leaf, Queue())
-        if isinstance(contender.group, Kind):
-            queue.put(contender.job, contender.group)
+        elif isinstance(contender.group, Kind):
+            self.put_job(contender.job, contender.group)
         else:
-            queue.put_single(contender)
+            self.queues.setdefault(contender.leaf, Queue()).put_single(contender)
+
+    def put_job(self, job: Job, kind: Kind) -> None:
+        """A job of a kind that has choices is pending."""
+        queue = self.queues.get(kind.leaf)
+        if queue is None:
+            queue = self.queues[kind.leaf] = Queue()
+        queue.put(job, kind)
 
     def drop(self, contender: Contender) -> None:
         """A job is pending no longer."""
