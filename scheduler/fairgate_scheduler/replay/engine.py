@@ -14,6 +14,12 @@ from fairgate_scheduler.replay.books import Books
 from fairgate_scheduler.replay.load import Arrival
 
 PROGRESS_EVERY: Final = 512
+IN_VAIN_MIN: Final = 1_000
+IN_VAIN_PER_JOB: Final = 20
+"""After so many evictions in a row, and so many for each job that is there, in which no job finished, none ever will:
+jobs that do not checkpoint take turns (``rebalance`` with a history does that) and begin anew each time."""
+IN_VAIN: Final = "EVICTED_IN_VAIN"
+NOT_REACHED: Final = "NOT_REACHED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +89,12 @@ class _Engine:
         self._arrivals = sorted(arrivals, key=lambda each: (each.job.submitted_at_ms, each.job.sequence))[::-1]
         self._ends: list[tuple[int, int, str]] = []
         self._wakes: list[int] = []
+        self._in_vain = 0
         self._limited = any(tenant.max_pending_jobs is not None for tenant in config.tenants.values())
 
     def run(self, progress: Progress | None) -> None:
         finished = instants = 0
-        while (instant := self._next()) is not None:
+        while (instant := self._next()) is not None and not self._is_in_vain():
             self.now_ms = instant
             self._books.settle(instant)
             while self._ends and self._ends[0][0] == instant:
@@ -99,18 +106,27 @@ class _Engine:
             if progress is not None and instants % PROGRESS_EVERY == 0:
                 progress(finished, len(self.outcomes))
         for name, reason in self._books.reasons(self.now_ms).items():
-            self.outcomes[name].hold = reason
+            self.outcomes[name].hold = IN_VAIN if self._is_in_vain() else reason
+        for name in self._books.running:
+            self.outcomes[name].hold = IN_VAIN
+        for arrival in self._arrivals:
+            self.outcomes[arrival.job.id].hold = NOT_REACHED
+
+    def _is_in_vain(self) -> bool:
+        """Whether jobs only take turns, and none will ever finish."""
+        there = len(self._books.pending) + len(self._books.running)
+        return self._in_vain > IN_VAIN_MIN and self._in_vain > IN_VAIN_PER_JOB * there
 
     def _next(self) -> int | None:
         """The next instant at which something may change; ``None``: nothing will any more."""
-        while self._wakes and (self._wakes[0] <= self.now_ms or not self._books.pending):
+        while self._wakes and self._wakes[0] <= self.now_ms:
             heapq.heappop(self._wakes)
         while self._ends and not self._books.is_current(*self._ends[0][1:]):
             heapq.heappop(self._ends)
         found = [self._arrivals[-1].job.submitted_at_ms] if self._arrivals else []
         found += [self._ends[0][0]] if self._ends else []
-        found += self._wakes[:1]
         if self._books.pending:
+            found += self._wakes[:1]
             found += self._books.next_periods_ms(self.now_ms)
         return min(found, default=None)
 
@@ -152,6 +168,7 @@ class _Engine:
             heapq.heappush(self._wakes, self.now_ms + self._config.policy.min_runtime_ms)
 
     def _preempt(self, name: str) -> None:
+        self._in_vain += 1
         running = self._books.running[name]
         job, attempt = running.job, running.attempt
         begin_ms = attempt.admitted_at_ms
@@ -167,6 +184,7 @@ class _Engine:
     def _end(self, attempt: int, name: str) -> bool:
         if not self._books.is_current(attempt, name):
             return False
+        self._in_vain = 0
         running = self._books.running[name]
         self._books.end(running, self.now_ms)
         outcome = self.outcomes[name]

@@ -141,7 +141,7 @@ def figures(outcomes: Sequence[Outcome], cluster: Cluster, waits: Waits, private
     return Figures(
         len(outcomes),
         len(done),
-        _count(each.hold or "STILL_RUNNING" for each in outcomes if each.finished_at_ms is None),
+        _count(each.hold for each in outcomes if each.finished_at_ms is None),
         begin_ms,
         end_ms,
         cluster.total,

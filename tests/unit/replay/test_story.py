@@ -131,6 +131,20 @@ def test_a_job_that_is_refused_is_told():
     assert told.figures.unfinished == {"RESOURCE_EXHAUSTED": 3}
 
 
+def test_jobs_that_take_turns_and_never_finish_are_told():
+    policy = "policy: {rebalance: true, min_runtime: 7s, history_half_life: 1m}"
+    text = CONFIG.replace("nominal: 2", "nominal: 0").replace(
+        "{id: org}", "{id: org, quota: {gpu: {nvidia.com/gpu: {nominal: 1}}}}"
+    )
+    log = """timestamp,duration,num_gpus,cluster
+2017-10-09 00:00:00,20,1,a
+2017-10-09 00:00:00,20,1,b
+2017-10-19 00:00:00,20,1,b
+"""
+    told = study(read_trace(log, "philly", "turns.csv", UTC), Wish(read_config(text + policy)))
+    assert told.figures.unfinished == {"EVICTED_IN_VAIN": 2, "NOT_REACHED": 1}
+
+
 def test_the_page(told):
     assert render_text(told) == PAGE
 
