@@ -29,9 +29,8 @@ class Books:
         self._history: Mapping[str, History] = {}
         self._spending = Spending(config)
         self._choices: dict[str, Chosen] = {}
-        policy = config.policy
-        has_past = bool(self._spending) or policy.history_half_life_ms is not None
-        self._engine = None if has_past or policy.backfill_after_ms is not None else Engine(config)
+        engine = Engine(config)
+        self._engine = engine if engine.can_plan else None
 
     def settle(self, now_ms: int) -> None:
         """Reckon the history until now, before anything happens."""
