@@ -14,7 +14,7 @@ import pytest
 from fairgate_scheduler.core.jobs import JobState, Option
 from fairgate_scheduler.core.plan import plan_cycle
 from fairgate_scheduler.core.snapshot import Plan, Snapshot
-from fairgate_scheduler.core.tenancy import Config, Flavor, Policy, Quota, QuotaCut, Tenant
+from fairgate_scheduler.core.tenancy import Budget, Config, Flavor, Policy, Quota, QuotaCut, Tenant
 from fairgate_scheduler.testing.slow_books import Held, SlowBooks
 from fairgate_scheduler.testing.slow_model import SlowPlan, slow_plan
 from fairgate_scheduler.testing.worlds import GPU, World
@@ -67,6 +67,7 @@ def make_policy(chance: random.Random) -> Policy:
 def make_config(chance: random.Random) -> Config:
     policy = make_policy(chance)
     limits = (None, None, None, None, 1, 2)
+    has_budgets = chance.random() < 0.25
     # In some worlds nearly all is the root's, and who gets it is all a matter of the fair order.
     part = chance.choice((0.1, 0.7))
     tenants = {
@@ -77,11 +78,18 @@ def make_config(chance: random.Random) -> Config:
             quotas(chance, is_root=parent is None, part=part if parent else 0.9),
             allowed_flavors=chance.choice((None, None, None, None, frozenset({"a"}))),
             max_running_jobs=chance.choice(limits),
+            budget=make_budget(chance) if has_budgets else None,
         )
         for name, parent in chance.choice(TREES).items()
     }
     flavors = {name: make_flavor(chance, name, resource) for name, resource in FLAVORS}
     return Config(flavors, tenants, policy)
+
+
+def make_budget(chance: random.Random) -> Budget | None:
+    """Of a few jobs' time limits, which are an hour, or of next to none; of a period of which time passes some."""
+    hours = Fraction(chance.choice((0, 2, 3, 5, 9)))
+    return Budget(hours, chance.choice((3, 7, 10**9))) if chance.random() < 0.4 else None
 
 
 def make_flavor(chance: random.Random, name: str, resource: str) -> Flavor:
@@ -271,6 +279,8 @@ def check_nothing_waits_that_fits(after: Snapshot, now_ms: int) -> None:
     for job in after.pending:
         path = [after.config.tenants[node] for node in after.config.paths[job.tenant]]
         if any(node.max_running_jobs is not None and counts[node.id] >= node.max_running_jobs for node in path):
+            continue
+        if any(node.budget is not None for node in path):
             continue
         open_options = [
             option

@@ -118,14 +118,14 @@ class NewBorrowers:
 class Rebalancing:
     """Steps 3 and 4 as one, with ``rebalance``: running and pending jobs in one fair order.
 
-    Limits count what is placed, as quotas do: if they counted what runs, who runs would decide who is open to the fair
-    order, and with it the order itself, so that jobs would take turns for ever.
+    Limits and budgets count what is placed, as quotas do: if they counted what runs, who runs would decide who is open
+    to the fair order, and with it the order itself, so that jobs would take turns for ever.
     """
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
         self._by_priority = ledger.field.policy.priority_preemption
-        self._running = ledger.limits.copy()
+        self._limits, self._budgets = ledger.limits.copy(), ledger.budgets.copy()
 
     def run(self) -> None:
         """Place all that can be placed."""
@@ -161,9 +161,11 @@ class Rebalancing:
 
     def place(self, contender: Contender, way: Way) -> None:
         """Place the job."""
-        forced = way.is_forced or not self._running.allows(contender.leaf)
+        leaf, cost = contender.leaf, way.choice.cost
+        forced = way.is_forced or not (self._limits.allows(leaf) and self._budgets.allows(leaf, cost))
         if contender.held is None:
-            self._running.add(contender.leaf)
+            self._limits.add(leaf)
+            self._budgets.reserve(leaf, cost)
         self._ledger.place(contender, way.choice, Cause(Step.BORROWING, contender.leaf, forced))
 
     def _key(self, contender: Contender) -> Key:

@@ -152,9 +152,46 @@ class BudgetBooks:
             amount = use.since(self._begins_ms[each])
             self._left[each] -= amount if at_most is None else min(amount, at_most)
 
-    def unspend(self, node: int, use: Use) -> None:
+    def unspend(self, node: int, use: Use, at_most: Fraction | None = None) -> None:
         """Count it no longer: it does not end."""
-        self.spend(node, Use(use.begin_ms, use.end_ms, -use.units))
+        for each in self._limited[node] if self._limited else ():
+            amount = use.since(self._begins_ms[each])
+            self._left[each] += amount if at_most is None else min(amount, at_most)
+
+    def copy(self) -> "BudgetBooks":
+        """Independent books with the same content."""
+        other = BudgetBooks.__new__(BudgetBooks)
+        other._limited, other._left, other._begins_ms = self._limited, dict(self._left), self._begins_ms
+        return other
+
+    def is_overdrawn(self) -> bool:
+        """Whether more is spent and reserved somewhere than the budget."""
+        return any(left < 0 for left in self._left.values())
+
+    def overdrawn(self, node: int) -> frozenset[int]:
+        """The tenants from this one up to the root whose budget is."""
+        return frozenset(each for each in self._limited[node] if self._left[each] < 0) if self._limited else frozenset()
+
+    def let_go(self, node: int, cost: Fraction, use: Use | None) -> None:
+        """A job that has reserved so much ends: what counts is what it used, but no more than it has reserved."""
+        self.release(node, cost)
+        if use is not None:
+            self.spend(node, use, at_most=cost)
+
+    def keep(self, node: int, cost: Fraction, use: Use | None) -> None:
+        """It does not end."""
+        self.reserve(node, cost)
+        if use is not None:
+            self.unspend(node, use, at_most=cost)
+
+    def lacking_for(self, node: int, cost: Fraction, use: Use | None) -> frozenset[int]:
+        """The tenants whose budget would be overdrawn if it did not end. What costs nothing overdraws none."""
+        if not cost or not self._limited:
+            return frozenset()
+        self.keep(node, cost, use)
+        out = self.overdrawn(node)
+        self.let_go(node, cost, use)
+        return out
 
     def allows(self, node: int, cost: Fraction) -> bool:
         """Whether a job of a tenant may reserve so much. What costs nothing always may."""

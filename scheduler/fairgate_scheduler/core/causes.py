@@ -57,11 +57,10 @@ def reasons_of_evictions(field: Field, evicted: Sequence[Contender], target: Tar
 
 
 def _under_limits(field: Field, victim: Contender, newcomers: Iterable[_Newcomer]) -> _Rivals:
-    """Those that count against one limit on running jobs together with the victim."""
-    tree = field.tree
-    limited = {
-        node for node in tree.paths[victim.leaf] if tree.config.tenants[tree.ids[node]].max_running_jobs is not None
-    }
+    """Those that count against one limit on running jobs, or one budget, together with the victim."""
+    tree, tenants = field.tree, field.config.tenants
+    path = {node: tenants[tree.ids[node]] for node in tree.paths[victim.leaf]}
+    limited = {node for node, each in path.items() if each.max_running_jobs is not None or each.budget is not None}
     return _Rivals(each for each in newcomers if not limited.isdisjoint(tree.paths[each.contender.leaf]))
 
 

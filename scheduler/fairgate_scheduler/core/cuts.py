@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from fairgate_scheduler.core.contenders import Contender, charge_of
+from fairgate_scheduler.core.contenders import Contender, charge_of, held_by
 from fairgate_scheduler.core.ledger import Ledger
 from fairgate_scheduler.core.tenancy import QuotaCut
 from fairgate_scheduler.core.usage import Usage
@@ -19,16 +19,22 @@ def settle_cuts(ledger: Ledger) -> None:
 def _drain(ledger: Ledger) -> None:
     """Place first those that stay: with ``quota_cut: reclaim`` only those that do not lack quota but something else."""
     policy, view, counts = ledger.field.policy, Usage(ledger.field.bounds), ledger.limits.empty()
+    budgets, use_of = ledger.budgets.copy(), ledger.field.use_of
+    for each in ledger.register.all_running() if budgets else ():
+        budgets.let_go(each.leaf, held_by(each).cost, use_of(each))
     for each in ledger.protected:
         view.add(charge_of(each))
         counts.add(each.leaf)
+        budgets.keep(each.leaf, held_by(each).cost, use_of(each))
     rest = [each for each in ledger.register.all_running() if each not in ledger.protected]
     for each in sorted(rest, key=lambda contender: contender not in ledger.register.selected):
         charge = charge_of(each)
         fits = view.fits(charge)
-        if fits and (counts.allows(each.leaf) or not policy.rebalance):
+        allows = counts.allows(each.leaf) and not budgets.lacking_for(each.leaf, held_by(each).cost, use_of(each))
+        if fits and (allows or not policy.rebalance):
             view.add(charge)
             counts.add(each.leaf)
+            budgets.keep(each.leaf, held_by(each).cost, use_of(each))
         elif fits or policy.quota_cut is QuotaCut.DRAIN or not view.fits_physically(charge):
             ledger.protect(each)
 

@@ -95,7 +95,7 @@ class Ledger:
         self.version = 0
         self.walks = dict(register.walks)
         self.waiting = {leaf: Line(queue) for leaf, queue in register.queues.items()}
-        self.is_calm = not register.over and not (field.policy.rebalance and self.limits.is_exceeded())
+        self.is_calm = not register.over and not (field.policy.rebalance and self.is_limit_exceeded())
         self.is_cautious = (
             bool(self.budgets) or self.claims is not None or (field.policy.rebalance and not self.is_calm)
         )
@@ -142,19 +142,28 @@ class Ledger:
         """Whether a running job is placed or has room. What a cut left may stay where nothing new comes."""
         return contender in self.placed or self.fits_target(charge_of(contender))
 
+    def is_limit_exceeded(self) -> bool:
+        """Whether more runs somewhere than a limit or a budget allows: it was lowered."""
+        return self.limits.is_exceeded() or self.budgets.is_overdrawn()
+
     def count_placed(self) -> None:
-        """From now on limits count what is placed, not what runs."""
+        """From now on limits and budgets count what is placed, not what runs; of other running jobs what they used."""
         self._counts_placed = True
         for each in (each for loose in self.loose.values() for each in loose):
             if each not in self.placed and each not in self.displaced:
                 self.limits.remove(each.leaf)
+                self.budgets.let_go(each.leaf, held_by(each).cost, self.field.use_of(each))
 
     def has_place(self, contender: Contender) -> bool:
         """Whether limits, counting what is placed, let a running job stay: above them only where nothing new comes."""
-        if contender in self.placed or self.limits.allows(contender.leaf):
+        if contender in self.placed:
             return True
-        full, paths = self.limits.full_above(contender.leaf), self.field.tree.paths
-        return not self.is_calm and all(full.isdisjoint(paths[each.leaf]) for each in self.fresh)
+        paths, full = self.field.tree.paths, self.limits.full_above(contender.leaf)
+        if full and (self.is_calm or not all(full.isdisjoint(paths[each.leaf]) for each in self.fresh)):
+            return False
+        lacking = self.budgets.lacking_for(contender.leaf, held_by(contender).cost, self.field.use_of(contender))
+        new = self.fresh if lacking else ()
+        return all(lacking.isdisjoint(paths[each.leaf]) or not self.placed[each].cost for each in new)
 
     def fits_target(self, charge: Charge) -> bool:
         """Whether a running job fits beside what is placed; see ``can_stay``."""
@@ -268,6 +277,7 @@ class Ledger:
                 self._floor.close(choice.charge)
         elif self._counts_placed:
             self.limits.add(contender.leaf)
+            self.budgets.keep(contender.leaf, choice.cost, self.field.use_of(contender))
 
     def _count(self, contender: Contender, choice: Choice) -> None:
         self.present.add(choice.charge)

@@ -16,8 +16,9 @@ def drain(refill: "SlowRefill") -> None:
     there = list(refill.placed)
     for each in [one for one in rest if one in kept] + [one for one in rest if one not in kept]:
         beside = [one.held() for one in there]
+        short = refill.short(each, each.options[0], {one: one.options[0] for one in there})
         fits = refill.books.fits(beside, each.held())
-        if fits and not (refill.policy.rebalance and refill.full(each, there)):
+        if fits and not (refill.policy.rebalance and (refill.budgets.full(each, there) or short)):
             there.append(each)
         elif fits or refill.policy.quota_cut is QuotaCut.DRAIN or not refill.books.fits_physically(beside, each.held()):
             refill.placed[each] = each.options[0]

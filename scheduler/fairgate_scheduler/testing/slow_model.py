@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from fairgate_scheduler.core.snapshot import Snapshot
 from fairgate_scheduler.testing.slow_books import SlowBooks
+from fairgate_scheduler.testing.slow_budgets import SlowBudgets
 from fairgate_scheduler.testing.slow_candidates import Candidate, that_runs, that_waits
 from fairgate_scheduler.testing.slow_refill import SlowRefill
 
@@ -30,16 +31,19 @@ def slow_plan(snapshot: Snapshot, now_ms: int) -> SlowPlan:
         AssertionError: it does not come to rest.
     """
     books = SlowBooks(snapshot.config, snapshot.capacity)
-    policy = snapshot.config.policy
+    policy, budgets = snapshot.config.policy, SlowBudgets(snapshot.config, snapshot.spent, now_ms)
+    budgets.attempts = {each.job.id: each.attempt for each in snapshot.running}
     running = [that_runs(books, each, now_ms) for each in snapshot.running]
+    held = {each.admission for each in running}
     before = {each.job.id: each.options[0] for each in running}
     pending = [that_waits(books, job, now_ms, job.pending_since_ms) for job in snapshot.pending]
     for _ in range(ROUNDS_MAX):
-        target = SlowRefill(books, running, pending).placed
+        target = SlowRefill(books, budgets, running, pending).placed
         gone = [each for each in running if each not in target]
         come = [(each, option) for each, option in target.items() if not each.runs]
         if not gone and not come:
             return _difference(before, running)
+        budgets.pasts += [budgets.used(each, is_capped=False) for each in gone if each.admission in held]
         last = max((each.admission or 0 for each in running), default=0)
         running = [each for each in running if each in target] + [
             Candidate(each.job, (option,), last + place, not each.job.preemptible or policy.min_runtime_ms > 0)

@@ -7,6 +7,7 @@ from typing import TypeVar
 from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.tenancy import QuotaCut
 from fairgate_scheduler.testing.slow_books import Held, SlowBooks
+from fairgate_scheduler.testing.slow_budgets import SlowBudgets
 from fairgate_scheduler.testing.slow_candidates import Candidate
 from fairgate_scheduler.testing.slow_cuts import drain, reclaim
 
@@ -18,6 +19,7 @@ class SlowRefill:
     """Who should run, in ``placed``, job by job in the order of placing, with the option of each."""
 
     books: SlowBooks
+    budgets: SlowBudgets
     running: list[Candidate]
     pending: list[Candidate]
     placed: dict[Candidate, int] = field(default_factory=dict)
@@ -82,21 +84,26 @@ class SlowRefill:
         rows = [row for row, amount in each.job.options[option].demand.items() if amount]
         return [(node, row) for row in rows for node in ("", *self.books.config.paths[each.job.tenant])]
 
-    def may_start(self, each: Candidate) -> bool:
-        """Whether ``max_running_jobs`` allows one more of this tenant."""
-        present = [one for one in self.running if one not in self.displaced] + list(self.fresh())
-        return not self.full(each, present)
+    def may_take(self, each: Candidate) -> list[int]:
+        """The options that limits and budgets let a pending job take beside all that runs."""
+        stays = {one: one.options[0] for one in self.running if one not in self.displaced} | self.fresh()
+        is_full = self.budgets.full(each, stays)
+        return [option for option in each.options if not (is_full or self.short(each, option, stays))]
 
-    def full(self, each: Candidate, beside: Iterable[Candidate]) -> list[str]:
-        """The tenants above a job that may have no more jobs than these."""
-        paths, tenants = self.books.config.paths, self.books.config.tenants
-        tenant_paths = [paths[one.job.tenant] for one in beside]
-        return [
-            node
-            for node in paths[each.job.tenant]
-            if (limit := tenants[node].max_running_jobs) is not None
-            and sum(node in path for path in tenant_paths) >= limit
-        ]
+    def short(self, each: Candidate, option: int, beside: Mapping[Candidate, int]) -> list[str]:
+        """The tenants above a job whose budget it would overdraw beside these; of others that run counts their use."""
+        bills, out = [self.budgets.reserves(one, taken) for one, taken in beside.items()], self.displaced
+        uses = [self.budgets.used(one, is_capped=one not in out) for one in self.running if one not in (each, *beside)]
+        return self.budgets.lack(bills, uses, self.budgets.reserves(each, option))
+
+    def has_place(self, each: Candidate) -> bool:
+        """Whether limits and budgets let a running job stay beside what is placed: always where nothing new comes."""
+        paths, fresh = self.books.config.paths, {} if each in self.placed else self.fresh()
+        full, short = self.budgets.full(each, self.placed), self.short(each, each.options[0], self.placed)
+        costly = [one for one, option in fresh.items() if self.budgets.reserves(one, option).reserved]
+        return not any(node in paths[one.job.tenant] for node in full for one in fresh) and not any(
+            node in paths[one.job.tenant] for node in short for one in costly
+        )
 
     def can_stay(self, each: Candidate) -> bool:
         """Whether a running job is placed or finds room."""
@@ -215,13 +222,11 @@ class SlowRefill:
 
     def _look_nominal(self, each: Candidate) -> tuple[int, list[Candidate]] | None:
         """The option, and who of the leaf gives way at once."""
-        if not self.may_start(each):
-            return None
-        for option in each.options:
+        for option in self.may_take(each):
             chosen = self._with(each, option)
             if each in chosen and not self._fallen(chosen) and self.books.fits(self.present(), each.held(option)):
                 return option, []
-        for option in each.options:
+        for option in self.may_take(each):
             chosen = self._with(each, option)
             if each in chosen and self._fits_instead(each, option, chosen):
                 displaced = self._gives_way(each, option, chosen)
@@ -299,11 +304,9 @@ class SlowRefill:
         return [each.held(self.placed[each]) for each in self.nominal]
 
     def _look_inner(self, node: str, each: Candidate) -> int | None:
-        if not self.may_start(each):
-            return None
         inside = [
             option
-            for option in each.options
+            for option in self.may_take(each)
             if self.books.within(self._nominal_use(), node, each.held(option))
             and self.books.within(self.present(), node, each.held(option))
         ]
@@ -343,12 +346,11 @@ class SlowRefill:
         def look(each: Candidate) -> tuple[int, list[Candidate]] | None:
             if each.runs:
                 return (each.options[0], []) if self.books.fits(self.target(), each.held()) else None
-            if not self.may_start(each):
-                return None
-            for option in each.options:
+            options = self.may_take(each)
+            for option in options:
                 if self.books.fits(self.target(), each.held(option)):
                     return option, []
-            for option in each.options if self.policy.priority_preemption else ():
+            for option in options if self.policy.priority_preemption else ():
                 mine = [one for one in late if one.job.tenant == each.job.tenant]
                 gone = self.make_room(dict(self.placed), each, option, mine)
                 if gone:
@@ -376,14 +378,11 @@ class SlowRefill:
         """Running and pending jobs in one fair order. Limits count what is placed."""
 
         def look(each: Candidate) -> int | None:
-            full = [] if each in self.placed else self.full(each, self.placed)
             if each.runs:
-                paths = self.books.config.paths
-                stays = not any(node in paths[one.job.tenant] for node in full for one in self.fresh())
-                return self._look_kept(each) if stays else None
-            if full:
-                return None
-            possible = [option for option in each.options if self.books.fits(self.target(), each.held(option))]
+                return self._look_kept(each) if self.has_place(each) else None
+            options = () if self.budgets.full(each, self.placed) else each.options
+            options = tuple(option for option in options if not self.short(each, option, self.placed))
+            possible = [option for option in options if self.books.fits(self.target(), each.held(option))]
             beside = [option for option in possible if self.books.fits(self.present(), each.held(option))]
             return next(iter(beside + possible), None)
 

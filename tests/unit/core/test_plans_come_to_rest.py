@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 from fairgate_scheduler.core.plan import plan_cycle
-from fairgate_scheduler.core.tenancy import Flavor, Policy, Quota, QuotaCut, Tenant
+from fairgate_scheduler.core.tenancy import Budget, Flavor, Policy, Quota, QuotaCut, Tenant
 from fairgate_scheduler.testing.worlds import GPU, World, config_of, owner, takes
 
 CPU_ROW, GPU_ROW = ("m", "cpu"), ("m", GPU)
@@ -125,3 +125,30 @@ def test_who_becomes_protected_by_being_admitted_can_change_the_order():
     world.submit("y-2", "y", takes("m", tpu=2), priority=1, preemptible=False)
     world.cycle()
     assert not plan_cycle(world.snapshot(), world.now_ms)
+
+
+def test_a_budget_with_rebalance():
+    # As with the limit above: the budget of m has room for two of its jobs.
+    org = Tenant("org", quota={CPU_ROW: Quota(3), GPU_ROW: Quota(3)})
+    tenants = [owner("m", budget=Budget(Fraction(2), 10**9)), owner("x", "m"), owner("y", "m"), owner("n")]
+    world = World(config_of(org, *tenants, policy=Policy(rebalance=True)))
+    world.submit("x-1", "x", takes("m", gpu=1))
+    world.submit("y-1", "y", takes("m", gpu=1, cpu=2))
+    world.submit("x-2", "x", takes("m", gpu=1))
+    world.submit("n-1", "n", takes("m", cpu=2))
+    world.cycle()
+    assert "x-1" in world.running()
+    assert not plan_cycle(world.snapshot(), world.now_ms)
+
+
+def test_a_lowered_budget_evicts_nobody_with_rebalance():
+    org, policy = Tenant("org", quota={GPU_ROW: Quota(8)}), Policy(rebalance=True)
+    world = World(config_of(org, owner("a"), owner("b"), policy=policy))
+    world.submit_many("a", 4, takes("m", gpu=1))
+    world.cycle()
+    world.config = config_of(org, owner("a", budget=Budget(Fraction(2), 10**9)), owner("b"), policy=policy)
+    assert not world.cycle()
+    world.submit("a-5", "a", takes("m", gpu=1))
+    world.submit("b-1", "b", takes("m", gpu=1))
+    world.cycle()
+    assert sorted(world.running()) == ["a-1", "a-2", "a-3", "a-4", "b-1"]
