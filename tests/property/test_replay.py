@@ -11,7 +11,7 @@ from fairgate_scheduler.replay.trace import Trace, TraceJob
 from fairgate_scheduler.scenario.engine import Engine
 from fairgate_scheduler.scenario.story import JobSpec, OptionSpec, PodSpec, Story
 from fairgate_scheduler.testing.builders import GPU
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 FLAVORS = ("h100", "t4")
@@ -73,7 +73,37 @@ def story(config: Config, trace: Trace, checkpoint_every_ms: int | None) -> Stor
     return Story("story", "story.yaml", config, jobs, (), ())
 
 
+def job_of(tenant: str, submitted_at_ms: int, run_ms: int, accelerators: int) -> TraceJob:
+    return TraceJob("", 0, tenant, submitted_at_ms, run_ms, accelerators, ())
+
+
+# j4 is evicted with two thirds of its work kept: only then does it fit what is left of its tenant's budget, on t4.
+KEPT_WORK_FITS_THE_BUDGET = (
+    Config(
+        {name: Flavor(name, resource=GPU, capacity={GPU: 4}) for name in FLAVORS},
+        {
+            each.id: each
+            for each in (
+                Tenant("org", quota={(flavor, GPU): Quota(1) for flavor in FLAVORS}),
+                Tenant("a", "org", quota={("h100", GPU): Quota(0)}, budget=Budget(Fraction(1, 20), 100_000)),
+                Tenant("b", "org", quota={("t4", GPU): Quota(2)}),
+                Tenant("c", "org", quota={("h100", GPU): Quota(2)}),
+            )
+        },
+    ),
+    [
+        *[job_of("a", 0, 3_500, 1) for _ in range(3)],
+        job_of("a", 0, 10_500, 3),
+        job_of("a", 0, 24_500, 3),
+        *[job_of("a", 0, 3_500, 1) for _ in range(2)],
+        job_of("c", 25_000, 3_500, 1),
+    ],
+    2_000,
+)
+
+
 @settings(max_examples=200, deadline=None)
+@example(*KEPT_WORK_FITS_THE_BUDGET)
 @given(configs(), st.lists(trace_jobs, min_size=1, max_size=10), st.sampled_from((None, 2_000)))
 def test_a_replay_tells_what_a_scenario_tells(config, jobs, checkpoint_every_ms):
     ordered = sorted(jobs, key=lambda job: job.submitted_at_ms)

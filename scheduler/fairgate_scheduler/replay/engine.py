@@ -131,15 +131,17 @@ class _Engine:
         return min(found, default=None)
 
     def _settle(self) -> None:
-        """One cycle: the core sees to it that another one at the same instant would change nothing."""
-        if not self._books.pending:
-            return
-        self.cycles += 1
-        plan = self._books.plan(self.now_ms)
-        for each in plan.preemptions:
-            self._preempt(each.job)
-        for admission in plan.admissions:
-            self._admit(admission.job, admission.option)
+        """Plan and apply until nobody is evicted: what a checkpoint kept is known only then, and may make room in a
+        budget. A plan that evicts nobody changes nothing when it is made again."""
+        while self._books.pending:
+            self.cycles += 1
+            plan = self._books.plan(self.now_ms)
+            for each in plan.preemptions:
+                self._preempt(each.job)
+            for admission in plan.admissions:
+                self._admit(admission.job, admission.option)
+            if not plan.preemptions or self._is_in_vain():
+                return
 
     def _submit(self, arrival: Arrival) -> None:
         job, outcome = arrival.job, self.outcomes[arrival.job.id]
