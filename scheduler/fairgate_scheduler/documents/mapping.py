@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from fairgate_scheduler.documents.nodes import Kind, Node, parse_document, parse_documents
+from fairgate_scheduler.documents.nodes import Kind, Node, parse_document
 from fairgate_scheduler.documents.problems import DocumentError
 
 _STEP: Final = re.compile(r"[^.\[\]]+")
@@ -48,15 +48,6 @@ def read_mapping(text: str, name: str = "manifest.yaml") -> MappingDocument:
         DocumentError: not YAML, not a mapping, more than one document, a key twice, or beyond measure in size.
     """
     return _convert(parse_document(text, name), name)
-
-
-def read_mappings(text: str, name: str = "manifest.yaml") -> tuple[MappingDocument, ...]:
-    """Every document of a text, as ``kubectl apply -f`` takes them; each must be a mapping.
-
-    Raises:
-        DocumentError: as ``read_mapping``, but for the number of documents.
-    """
-    return tuple(_convert(root, name) for root in parse_documents(text, name))
 
 
 def read_list(text: str, name: str) -> list[Any]:

@@ -1,7 +1,7 @@
 """Manifests as plain data: what each scalar becomes, and which line an error names."""
 
 import pytest
-from fairgate_scheduler.documents.mapping import read_mapping, read_mappings
+from fairgate_scheduler.documents.mapping import read_mapping
 from fairgate_scheduler.documents.problems import DocumentError
 
 MANIFEST = """\
@@ -72,12 +72,9 @@ def test_data():
     assert limits == {"containers": [{"resources": {"limits": {"nvidia.com/gpu": "1e0", "cpu": "0.5"}}}]}
 
 
-def test_one_document_or_all_of_them():
-    text = "kind: RayJob\n---\nkind: ConfigMap\n---\n"
-    assert [each.data["kind"] for each in read_mappings(text)] == ["RayJob", "ConfigMap"]
-    assert read_mappings(text)[1].line_of("kind") == 3
+def test_a_second_document():
     with pytest.raises(DocumentError, match=r"m\.yaml:3: a second document"):
-        read_mapping(text, "m.yaml")
+        read_mapping("kind: RayJob\n---\nkind: ConfigMap\n---\n", "m.yaml")
 
 
 def test_not_a_mapping():
