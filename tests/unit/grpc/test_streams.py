@@ -187,9 +187,12 @@ def _begins(stream):
 
 def test_stopping_ends_streams_as_unavailable_not_as_finished(wire):
     wire.submit()
+    wire.turn()
+    wire.turn(2000)
     stream = _watch(wire)
     logs = wire.jobs.StreamJobLogs(wire_pb2.StreamJobLogsRequest(name=NAME, follow=True))
     next(stream)
+    assert next(logs).data == b"working\n", "the server has both streams before it is stopped"
     wire.server.stop(5)
     for each in (stream, logs):
         with pytest.raises(grpc.RpcError) as caught:
