@@ -1,4 +1,4 @@
-"""What we ask of an API server: few calls, each on manifests as plain data. The HTTP client and its fast twin have it."""
+"""What we ask of an API server: few calls, each on manifests as plain data. The HTTP client and its twin have it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -51,9 +51,10 @@ class Api(Protocol):
         """A new object. Raises ConflictError if there is one of this name, InvalidError."""
 
     def apply(self, kind: Kind, manifest: Manifest, *, force: bool = False, dry_run: bool = False) -> Manifest:
-        """Server-side apply as ``names.FIELD_MANAGER``; creates what is missing. A ``resourceVersion`` or ``uid`` in the
-        metadata must be the object's. Raises ConflictError: another manager owns a field and ``force`` is not set, or
-        the version is another; InvalidError.
+        """Server-side apply as ``names.FIELD_MANAGER``; creates what is missing.
+
+        A ``resourceVersion`` or ``uid`` in the metadata must be the object's. Raises ConflictError: another manager owns
+        a field and ``force`` is not set, or the version is another; InvalidError.
         """
 
     def patch(self, kind: Kind, name: str, patch: Manifest, namespace: str = "", *, subresource: str = "") -> Manifest:
