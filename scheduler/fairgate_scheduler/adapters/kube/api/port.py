@@ -53,8 +53,8 @@ class Api(Protocol):
     def apply(self, kind: Kind, manifest: Manifest, *, force: bool = False, dry_run: bool = False) -> Manifest:
         """Server-side apply as ``names.FIELD_MANAGER``; creates what is missing.
 
-        A ``resourceVersion`` or ``uid`` in the metadata must be the object's. Raises ConflictError: another manager owns
-        a field and ``force`` is not set, or the version is another; InvalidError.
+        A ``resourceVersion`` or ``uid`` in the metadata must be the object's. Raises ConflictError: another manager
+        owns a field and ``force`` is not set, or the version is another; InvalidError.
         """
 
     def patch(self, kind: Kind, name: str, patch: Manifest, namespace: str = "", *, subresource: str = "") -> Manifest:
