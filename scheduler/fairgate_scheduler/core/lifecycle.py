@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Final
 
-from fairgate_scheduler.core.jobs import TRANSITIONS, Attempt, AttemptState, Job, JobState
+from fairgate_scheduler.core.jobs import TRANSITIONS, Attempt, AttemptState, Job, JobState, Option
 from fairgate_scheduler.core.tenancy import Policy
 
 MAX_LOSSES: Final = 5
@@ -207,16 +207,17 @@ def expire(job: Job, attempts: Sequence[Attempt], now_ms: int) -> Change:
     return _end(job, attempts, JobState.FAILED, "stopped at its time limit", now_ms)
 
 
-def expires_at_ms(job: Job, attempt: Attempt) -> int | None:
-    """When an attempt reaches its job's time limit; ``None``: it is not ready yet.
-
-    The limit counts from when the attempt got ready, without the work that its checkpoint kept, and is divided by the
-    speed of the option, rounded up.
+def left_ms(job: Job, option: Option) -> int:
+    """What is left of a job's time limit on this option: without the work that a checkpoint kept, divided by the
+    option's speed, rounded up.
     """
-    if attempt.ready_at_ms is None:
-        return None
-    left = (job.time_limit_ms - job.done_ms) / job.options[attempt.option].speed
-    return attempt.ready_at_ms - (-left.numerator // left.denominator)
+    left = (job.time_limit_ms - job.done_ms) / option.speed
+    return -(-left.numerator // left.denominator)
+
+
+def expires_at_ms(job: Job, attempt: Attempt) -> int | None:
+    """When an attempt reaches its job's time limit, counted from when it got ready; ``None``: it is not ready yet."""
+    return None if attempt.ready_at_ms is None else attempt.ready_at_ms + left_ms(job, job.options[attempt.option])
 
 
 def observe(job: Job, attempts: Sequence[Attempt], seen: Observation) -> Change | None:

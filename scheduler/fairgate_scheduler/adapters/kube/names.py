@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from fairgate_scheduler.core.tenancy import Tenant
 from fairgate_scheduler.documents.annotations import PREFIX
 
 FIELD_MANAGER: Final = "fairgate"
@@ -40,5 +41,14 @@ HELD_CLUSTER_QUEUE: Final = "fairgate-inbox"
 
 NOTICE_VARIABLE: Final = "FAIRGATE_NOTICE"
 NOTICE_FOLDER: Final = "/var/run/fairgate"
-NOTICE_FILE: Final = f"{NOTICE_FOLDER}/notice"
-"""What ``NOTICE_VARIABLE`` points to in every container: empty until the attempt is asked to end."""
+NOTICE_NAME: Final = "notice"
+"""``NOTICE_VARIABLE`` names this file of that folder in every container: empty until the attempt is asked to end."""
+
+OPTION: Final = f"{PREFIX}option"
+"""Label: the flavor that names the option of an attempt."""
+PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
+
+
+def namespace_of(tenant: Tenant) -> str:
+    """The namespace of a leaf tenant; that of its id where the configuration names none."""
+    return tenant.namespace or tenant.id
