@@ -1,16 +1,47 @@
-"""A digest of what an attempt's RayJob says, to see when somebody else has changed it."""
+"""A digest of what an attempt's RayJob runs and asks for, to see when somebody else has changed it."""
 
 import hashlib
 import json
 from collections.abc import Mapping
 from typing import Any, Final
 
-_OTHERS: Final = ("suspend", "managedBy")
-"""Fields of the spec that Kueue writes."""
+from fairgate_scheduler.core.manifests.plain import Plain, get_int, get_list, get_map, get_text, normalize
+
+_JOB: Final = ("entrypoint", "runtimeEnvYAML", "submissionMode", "backoffLimit")
+_COUNTS: Final = ("replicas", "minReplicas", "maxReplicas", "numOfHosts")
+_CONTAINER: Final = ("name", "image", "command", "args", "resources", "restartPolicy")
+_DEFAULTS: Final = {"submissionMode": "K8sJobMode", "backoffLimit": 0}
 
 
 def digest_of(manifest: Mapping[str, Any]) -> str:
-    """Of the spec as we wrote it, without what Kueue writes. Node selectors are in it: we set those of the flavor."""
-    spec = {key: value for key, value in manifest["spec"].items() if key not in _OTHERS}
-    text = json.dumps(spec, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    """Of what decides what runs: the program, and for each pod set its counts, images, commands and resources.
+
+    Not of the whole spec: the API server adds defaults, and Kueue selectors and tolerations, to what we wrote.
+    """
+    spec = get_map(normalize(manifest), "spec")
+    cluster = get_map(spec, "rayClusterSpec")
+    content = {
+        "job": {key: spec.get(key) or _DEFAULTS.get(key, "") for key in _JOB},
+        "autoscaling": cluster.get("enableInTreeAutoscaling") is True,
+        "head": _containers(get_map(cluster, "headGroupSpec", "template")),
+        "groups": [_group(group) for group in get_list(cluster, "workerGroupSpecs")],
+        "submitter": _containers(get_map(spec, "submitterPodTemplate")),
+    }
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
+
+
+def _group(group: Plain) -> Plain:
+    counts = {key: get_int(group, key, 1 if key == "numOfHosts" else 0) for key in _COUNTS}
+    return {"name": get_text(group, "groupName"), **counts, "pods": _containers(get_map(group, "template"))}
+
+
+def _containers(template: Plain) -> list[Plain]:
+    spec = get_map(template, "spec")
+    kinds = ("initContainers", "containers")
+    return [
+        {"kind": kind, **{key: each[key] for key in _CONTAINER if key in each}}
+        for kind in kinds
+        for each in get_list(spec, kind)
+        if isinstance(each, dict)
+    ]
