@@ -38,7 +38,7 @@ class Patience:
     reserve_ms: int = 60_000
 
 
-def see(trace: Trace, lost_nodes: Collection[str], now_ms: int, patience: Patience = Patience()) -> Sighting:
+def see(trace: Trace, lost_nodes: Collection[str], now_ms: int, patience: Patience) -> Sighting:
     """One attempt as it is now. ``lost_nodes``: nodes that are not Ready; what is to go there is as good as gone."""
     remains = any(_is_there(pod, lost_nodes) for pod in trace.pods)
     if trace.ray_job is None:

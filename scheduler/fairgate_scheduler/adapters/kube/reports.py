@@ -1,0 +1,76 @@
+"""What has to be told about a cluster that is not as it should be: an event, a count, a line in the log."""
+
+import logging
+from collections import Counter
+from datetime import UTC, datetime
+from typing import Final
+
+from fairgate_scheduler.adapters.kube import names
+from fairgate_scheduler.adapters.kube.api import Api, ApiError, Manifest
+from fairgate_scheduler.adapters.kube.api.kinds import EVENT
+from fairgate_scheduler.adapters.kube.watching.traces import Trace
+from fairgate_scheduler.ports import Clock
+
+_logger = logging.getLogger(__name__)
+_MOST: Final = 1024
+"""The longest message of an event that the API server takes."""
+
+
+class Reports:
+    """Tells each thing once for as long as this process lives. ``counts``: how often, by reason."""
+
+    def __init__(self, api: Api, clock: Clock) -> None:
+        self._api = api
+        self._clock = clock
+        self._told: set[tuple[str, str, str]] = set()
+        self.counts: Counter[str] = Counter()
+
+    def diverged(self, trace: Trace, why: str) -> None:
+        """An attempt is not what was admitted, and is ended."""
+        if trace.ray_job is not None:
+            self.warn(trace.ray_job, "Diverged", f"{why}; the attempt is ended and its job waits again")
+
+    def warn(self, about: Manifest, reason: str, message: str) -> None:
+        """Tell of an object. That an event can not be written is no error."""
+        metadata = about["metadata"]
+        thing = (str(metadata.get("uid")), reason, message)
+        if thing in self._told:
+            return
+        self._told.add(thing)
+        self.counts[reason] += 1
+        _logger.warning(
+            "%s %s/%s: %s: %s", about.get("kind"), metadata.get("namespace"), metadata["name"], reason, message
+        )
+        try:
+            self._api.create(EVENT, self._event(about, "Warning", reason, message))
+        except ApiError as error:
+            _logger.warning("the event could not be written: %s", error)
+
+    def _event(self, about: Manifest, kind: str, reason: str, message: str) -> Manifest:
+        metadata = about["metadata"]
+        at = (
+            datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC)
+            .isoformat(timespec="seconds")
+            .replace("+00:00", "Z")
+        )
+        namespace = metadata.get("namespace") or "default"
+        return {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"generateName": f"{metadata['name']}.", "namespace": namespace},
+            "involvedObject": {
+                "apiVersion": about.get("apiVersion"),
+                "kind": about.get("kind"),
+                "name": metadata["name"],
+                "namespace": metadata.get("namespace"),
+                "uid": metadata.get("uid"),
+            },
+            "type": kind,
+            "reason": reason,
+            "message": message[:_MOST],
+            "source": {"component": names.FIELD_MANAGER},
+            "reportingComponent": names.FIELD_MANAGER,
+            "firstTimestamp": at,
+            "lastTimestamp": at,
+            "count": 1,
+        }

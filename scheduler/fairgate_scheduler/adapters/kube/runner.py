@@ -1,0 +1,250 @@
+"""``ports.Runner`` on Kubernetes: each attempt a RayJob that Kueue admits and KubeRay runs.
+
+All that it must not forget is written on the objects: whose they are, that an attempt was given notice, and until when.
+"""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from fairgate_scheduler.adapters.kube import logs, names
+from fairgate_scheduler.adapters.kube.api import Api, ConflictError, Manifest, NotFoundError, UnavailableError
+from fairgate_scheduler.adapters.kube.api.kinds import POD, RAY_JOB
+from fairgate_scheduler.adapters.kube.attempts import attempt_names, render
+from fairgate_scheduler.adapters.kube.checks import check, remarks
+from fairgate_scheduler.adapters.kube.logs import LogArchive
+from fairgate_scheduler.adapters.kube.reports import Reports
+from fairgate_scheduler.adapters.kube.watching.capacity import capacity, lost_nodes
+from fairgate_scheduler.adapters.kube.watching.scene import Scene
+from fairgate_scheduler.adapters.kube.watching.sight import Patience, instant_ms, noticed, see
+from fairgate_scheduler.adapters.kube.watching.traces import AttemptKey, Trace, collect
+from fairgate_scheduler.core.amounts import Amount, Row
+from fairgate_scheduler.core.lifecycle import Observation, Phase
+from fairgate_scheduler.core.manifests.plain import get_map, get_text
+from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.ports import Clock, Launch, LogChunk
+
+_logger = logging.getLogger(__name__)
+_UNSEEN_MS: Final = 30_000
+"""How long a launched attempt counts as there while no mirror has shown it."""
+_POD_ENDS: Final = ("Succeeded", "Failed")
+
+
+class OccupiedError(Exception):
+    """The names of an attempt are taken, or an earlier job of its name still runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class KubeSettings:
+    """``grace_ms`` lies between an eviction's notice and the deletion of the attempt."""
+
+    grace_ms: int = 30_000
+    patience: Patience = field(default_factory=Patience)
+
+
+class KubeRunner:
+    """Runs attempts in one cluster. What it remembers in memory only makes ends known sooner."""
+
+    def __init__(self, api: Api, scene: Scene, archive: LogArchive, clock: Clock, settings: KubeSettings) -> None:
+        self._api = api
+        self._scene = scene
+        self._archive = archive
+        self._clock = clock
+        self._settings = settings
+        self._reports = Reports(api, clock)
+        self._launched: dict[AttemptKey, Observation] = {}
+        self._seen: dict[AttemptKey, Observation] = {}
+        self._forgotten: set[AttemptKey] = set()
+        self._kept: set[AttemptKey] = set()
+
+    def check(self, manifest: Mapping[str, Any], accounts: Sequence[str] = ()) -> Sequence[str]:
+        """See ``ports.Runner``."""
+        return check(manifest, accounts)
+
+    def remarks(self, config: Config) -> Sequence[str]:
+        """See ``ports.Runner``."""
+        return remarks(config)
+
+    def capacity(self, config: Config) -> Mapping[Row, Amount]:
+        """See ``ports.Runner``. Raises UnavailableError before the nodes were seen."""
+        self._assert_complete()
+        return capacity(config, self._scene.nodes(), self._scene.pods())
+
+    def launch(self, launch: Launch) -> None:
+        """See ``ports.Runner``. Raises ApiError, OccupiedError."""
+        self._assert_complete()
+        key, uid = (launch.job.id, launch.attempt.number), launch.job.uid
+        traces = collect(self._scene.objects())
+        for trace in traces.values():
+            if trace.job == key[0] and trace.uid != uid and not self._look(trace).is_gone:
+                raise OccupiedError(f"an earlier job {trace.job} still runs as attempt {trace.number}")
+        found = traces.get(key)
+        if found is None or found.ray_job is None or found.uid != uid:
+            self._create(launch)
+        self._forgotten.discard(key)
+        self._launched[key] = Observation(*key, Phase.STARTING, self._clock.now_ms(), uid=uid)
+
+    def stop(self, job: str, attempt: int, reason: str) -> None:
+        """See ``ports.Runner``. Raises ApiError."""
+        trace = self._find(job, attempt)
+        if trace is None or trace.ray_job is None or noticed(trace.ray_job):
+            return
+        now_ms = self._clock.now_ms()
+        has_begun = any(get_text(get_map(pod, "status"), "phase") == "Running" for pod in trace.pods)
+        kill_at_ms = now_ms + (self._settings.grace_ms if has_begun else 0)
+        notice = json.dumps({"reason": reason, "at_ms": now_ms, "kill_at_ms": kill_at_ms})
+        marks = {names.NOTICE: notice, names.STOP_AT: _timestamp(kill_at_ms)}
+        self._annotate(trace.ray_job, marks)
+        for pod in trace.pods:
+            if get_text(get_map(pod, "status"), "phase") not in _POD_ENDS:
+                self._annotate_pod(pod, {names.NOTICE: notice})
+
+    def observe(self) -> Sequence[Observation]:
+        """See ``ports.Runner``. Ends what is over its grace period or is not what was admitted. Raises ApiError."""
+        self._assert_complete()
+        traces = collect(self._scene.objects())
+        now_ms = self._clock.now_ms()
+        nodes = lost_nodes(self._scene.nodes())
+        seen: dict[AttemptKey, Observation] = {}
+        for key, trace in traces.items():
+            sighting = see(trace, nodes, now_ms, self._settings.patience)
+            seen[key] = sighting.observation
+            if sighting.diverged:
+                self._reports.diverged(trace, sighting.diverged)
+                self._end(trace)
+            elif not sighting.is_ended and _is_due(trace, now_ms):
+                self._end(trace)
+        self._remember(seen, now_ms)
+        return [each for key, each in self._seen.items() if key not in self._forgotten]
+
+    def forget(self, job: str, attempt: int) -> None:
+        """See ``ports.Runner``. Keeps its output and deletes its RayJob. Raises ApiError."""
+        key = job, attempt
+        trace = collect(self._scene.objects()).get(key)
+        if trace is None:
+            self._seen.pop(key, None)
+            self._launched.pop(key, None)
+            self._kept.discard(key)
+        elif self._end(trace):
+            self._forgotten.add(key)
+
+    def read_log(self, job: str, attempt: int, offset: int, limit: int, uid: str = "") -> LogChunk:
+        """See ``ports.Runner``. Raises ApiError."""
+        trace = collect(self._scene.objects()).get((job, attempt))
+        if trace is not None and uid in ("", trace.uid):
+            ended = self._look(trace).phase not in (Phase.STARTING, Phase.RUNNING)
+            data = logs.read_pods(self._api, trace, None if ended else offset + limit)
+            if data is not None or not ended:
+                return _chunk(data or b"", offset, limit, ended)
+        kept = self._archive.get(job, attempt, uid)
+        return _chunk(kept or b"", offset, limit, kept is not None or trace is None)
+
+    def _assert_complete(self) -> None:
+        if not self._scene.is_complete:
+            raise UnavailableError("the cluster was not seen completely yet")
+
+    def _look(self, trace: Trace) -> Observation:
+        nodes = lost_nodes(self._scene.nodes())
+        return see(trace, nodes, self._clock.now_ms(), self._settings.patience).observation
+
+    def _create(self, launch: Launch) -> None:
+        job, number = launch.job, launch.attempt.number
+        for name in dict.fromkeys(attempt_names(job.id, job.uid, number)):
+            manifest = render(launch, name, launch.spec.get("request"))
+            try:
+                self._api.create(RAY_JOB, manifest)
+            except ConflictError:
+                there = self._api.get(RAY_JOB, name, manifest["metadata"]["namespace"])
+                if _is_same(there, manifest):
+                    return
+                _logger.warning("RayJob %s is not attempt %s of %s: it gets another name", name, number, job.id)
+                continue
+            return
+        raise OccupiedError(f"both names of attempt {number} of {job.id} are taken by other RayJobs")
+
+    def _find(self, job: str, attempt: int) -> Trace | None:
+        """Its traces; read from the server where the mirrors show none and it was launched just now."""
+        traces = collect(self._scene.objects())
+        found = traces.get((job, attempt))
+        if found is None and (job, attempt) in self._launched:
+            listing = self._api.list(RAY_JOB, labels=f"{names.MANAGED}={names.FIELD_MANAGER},{names.ATTEMPT}={attempt}")
+            found = collect(replace(self._scene.objects(), ray_jobs=listing.items)).get((job, attempt))
+        return found
+
+    def _annotate(self, ray_job: Manifest, marks: Mapping[str, str]) -> None:
+        metadata = ray_job["metadata"]
+        patch = {"metadata": {"uid": metadata["uid"], "annotations": marks}}
+        try:
+            self._api.patch(RAY_JOB, metadata["name"], patch, metadata["namespace"])
+        except NotFoundError:
+            return  # it has ended already
+
+    def _annotate_pod(self, pod: Manifest, marks: Mapping[str, str]) -> None:
+        metadata = pod["metadata"]
+        try:
+            self._api.patch(POD, metadata["name"], {"metadata": {"annotations": marks}}, metadata["namespace"])
+        except NotFoundError:
+            return
+
+    def _end(self, trace: Trace) -> bool:
+        """Keep its output and delete its RayJob; whether both is done. What can not be done is tried again."""
+        if trace.ray_job is None:
+            return True
+        metadata = trace.ray_job["metadata"]
+        if get_text(metadata, "deletionTimestamp"):
+            return True
+        if trace.key not in self._kept and not logs.keep(self._api, trace, self._archive):
+            return False
+        self._kept.add(trace.key)
+        try:
+            self._api.delete(RAY_JOB, metadata["name"], metadata["namespace"], uid=metadata["uid"])
+        except ConflictError:
+            return False  # it is another one by now: look again
+        return True
+
+    def _remember(self, seen: Mapping[AttemptKey, Observation], now_ms: int) -> None:
+        """What vanished has ended: as it was seen to end last, or it is lost."""
+        self._launched = {
+            key: each
+            for key, each in self._launched.items()
+            if key not in seen and key not in self._seen and now_ms - each.at_ms < _UNSEEN_MS
+        }
+        gone = {
+            key: _vanished(each) for key, each in self._seen.items() if key not in seen and key not in self._launched
+        }
+        self._forgotten &= seen.keys()
+        self._kept &= seen.keys()
+        self._seen = {
+            **{key: each for key, each in gone.items() if key not in self._forgotten},
+            **self._launched,
+            **seen,
+        }
+
+
+def _is_due(trace: Trace, now_ms: int) -> bool:
+    """Whether its grace period is over."""
+    stop_at_ms = instant_ms(get_text(get_map(trace.ray_job, "metadata", "annotations"), names.STOP_AT))
+    return stop_at_ms is not None and stop_at_ms <= now_ms
+
+
+def _vanished(last: Observation) -> Observation:
+    is_open = last.phase in (Phase.STARTING, Phase.RUNNING)
+    return replace(last, phase=Phase.LOST, is_gone=True) if is_open else replace(last, is_gone=True)
+
+
+def _is_same(there: Manifest, manifest: Manifest) -> bool:
+    labels, wanted = get_map(there, "metadata", "labels"), manifest["metadata"]["labels"]
+    return all(labels.get(key) == wanted[key] for key in (names.MANAGED, names.JOB_UID, names.ATTEMPT))
+
+
+def _timestamp(at_ms: int) -> str:
+    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
+
+
+def _chunk(data: bytes, offset: int, limit: int, is_whole: bool) -> LogChunk:
+    piece = data[offset : offset + limit]
+    next_offset = min(offset, len(data)) + len(piece)
+    return LogChunk(piece, next_offset, is_end=is_whole and next_offset >= len(data))
