@@ -19,6 +19,8 @@ from fairgate_scheduler.ports import Submission
 from fairgate_scheduler.service.errors import InvalidArgument, Violation
 from fairgate_scheduler.service.fit import Asked, misfits
 
+ORIGIN: Final = "request"
+"""Under this key of what is kept beside the manifest is the object that the job was applied as."""
 DEFAULT_TIME_LIMIT_MS: Final = 24 * 3_600_000
 """Of a job that says none, and whose manifest has no ``activeDeadlineSeconds``."""
 LONGEST_MS: Final = 10 * 365 * 24 * 3_600_000
@@ -42,7 +44,8 @@ class JobSpec(JobFields):
 class SubmitRequest:
     """One job to submit. ``job_id`` ``None``: named after the manifest. ``request_id`` "": a new job each time.
 
-    ``uid`` names the job for good, if this becomes one.
+    ``uid`` names the job for good, if this becomes one. ``origin``: the object that somebody has applied for it, by
+    ``apiVersion``, ``kind`` and ``metadata`` with ``name`` and ``uid``; kept with the job, for the runner.
     """
 
     tenant: str
@@ -53,6 +56,7 @@ class SubmitRequest:
     validate_only: bool = False
     submitted_by: str = ""
     uid: str = ""
+    origin: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,7 +113,7 @@ def prepare(request: SubmitRequest, config: Config, now_ms: int) -> Prepared:
         raise InvalidArgument(_with_line(each, document) for each in lacks)
     limit_warning = () if request.spec.time_limit_ms or understood.active_deadline_s else (_NO_LIMIT,)
     submission = Submission(
-        canonical(document.data), as_given(request.spec), request.submitted_by, understood.warnings + limit_warning
+        canonical(document.data), kept_fields(request), request.submitted_by, understood.warnings + limit_warning
     )
     name = request.job_id or understood.name
     return Prepared(request, job, submission, name or understood.generate_name, needs_suffix=not name)
@@ -229,6 +233,11 @@ def _with_line(violation: Violation, document: MappingDocument) -> Violation:
     if path == violation.field:
         return violation
     return replace(violation, message=f"line {document.line_of(path)}: {violation.message}")
+
+
+def kept_fields(request: SubmitRequest) -> dict[str, Any]:
+    """What is kept beside the manifest: the fields that were given, and what the job was applied as."""
+    return {**as_given(request.spec), **({ORIGIN: request.origin} if request.origin else {})}
 
 
 def as_given(spec: JobSpec) -> dict[str, Any]:

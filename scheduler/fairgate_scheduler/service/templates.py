@@ -53,6 +53,7 @@ class Templates:
 def _copy(template: Prepared, request: SubmitRequest, now_ms: int) -> Prepared:
     name = request.job_id or template.name
     job = replace(template.job, id=job_name(request.tenant, name), submitted_at_ms=now_ms, pending_since_ms=now_ms)
-    submission = replace(template.submission, submitted_by=request.submitted_by)
+    request = replace(request, spec=template.request.spec)
+    submission = replace(template.submission, submitted_by=request.submitted_by, spec=reading.kept_fields(request))
     needs_suffix = template.needs_suffix and request.job_id is None
-    return Prepared(replace(request, spec=template.request.spec), job, submission, name, needs_suffix)
+    return Prepared(request, job, submission, name, needs_suffix)
