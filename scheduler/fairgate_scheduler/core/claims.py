@@ -21,11 +21,14 @@ Start = Callable[[Contender, Mapping[Contender, Choice]], int | None]
 
 
 class _Claimant(NamedTuple):
-    """``kind``: claimants of equal kinds bind alike. ``rows``: of all options that it could ever take.
+    """``contender``: one of ``mates``, who are equal but for their rank, best first. ``kind``: claimants of equal kinds
+    bind alike.
 
-    ``is_plain``: until it starts nothing but room is in question: its options, limits and budgets do not change.
+    ``rows``: of all options that it could ever take. ``is_plain``: until it starts nothing but room is in question: its
+    options, limits and budgets do not change.
     """
 
+    mates: Iterable[Contender]
     contender: Contender
     kind: Hashable
     rows: frozenset[Row]
@@ -46,14 +49,12 @@ class _State:
 
 
 class BackfillClaims:
-    """The claims of one round."""
+    """The claims of one round. ``claimants``: see ``Register.claimants``; they have to stay what they are."""
 
-    def __init__(self, field: Field, pending: Iterable[Contender], start: Start) -> None:
+    def __init__(self, field: Field, claimants: Iterable[Iterable[Contender]], start: Start) -> None:
         self._field = field
         self._start = start
-        self._claimants = sorted(
-            (self._claimant(each) for each in pending if each.is_claimant), key=lambda each: each.contender.rank
-        )
+        self._claimants = sorted(map(self._claimant, claimants), key=lambda each: each.contender.rank)
         self._starts: dict[Hashable, int | None] = {}
         self._state: _State | None = None
         self._state_key: Hashable = None
@@ -77,15 +78,18 @@ class BackfillClaims:
         rows = contender.job.options[choice.option].demand.keys()
         seen: set[Hashable] = set()
         for claimant in self._claimants:
-            other = claimant.contender
-            if other is contender or other in ledger.placed or claimant.kind in seen or rows.isdisjoint(claimant.rows):
+            if claimant.kind in seen or rows.isdisjoint(claimant.rows):
+                continue
+            # Of those that are equal the first that is not placed is before all others.
+            other = next((each for each in claimant.mates if each not in ledger.placed), contender)
+            if other is contender:
                 continue
             if nominal is not None and not self._is_entitled(other, nominal):
                 continue
             if not self._precedes(ledger, other, contender):
                 continue
             seen.add(claimant.kind)
-            if self._delays(ledger, claimant, contender, choice, gone):
+            if self._delays(ledger, claimant._replace(contender=other), contender, choice, gone):
                 return False
         return True
 
@@ -166,7 +170,8 @@ class BackfillClaims:
         path = self._field.tree.paths[contender.leaf]
         return any(nominal.is_within(node, choice.charge) for node in path[:-1] for choice in contender.choices)
 
-    def _claimant(self, contender: Contender) -> _Claimant:
+    def _claimant(self, mates: Iterable[Contender]) -> _Claimant:
+        contender = next(iter(mates))
         job, field = contender.job, self._field
         possible = field.possible(job)
         rows = frozenset(row for choice in possible for row in job.options[choice.option].demand)
@@ -178,4 +183,4 @@ class BackfillClaims:
             if not is_plain
             else (contender.leaf, contender.priority, tuple(choice.charge for choice in contender.choices))
         )
-        return _Claimant(contender, (*kind, tuple(sorted(job.backoff.items()))), rows, is_plain)
+        return _Claimant(mates, contender, (*kind, tuple(sorted(job.backoff.items()))), rows, is_plain)

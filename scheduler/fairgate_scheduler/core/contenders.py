@@ -85,9 +85,9 @@ class Field:
         self._allowed = {leaf: self._allowed_by_path(leaf) for leaf in self.tree.leaves}
 
     @property
-    def has_kinds(self) -> bool:
-        """Whether time limits do not count, so that pending jobs are equal if they ask for the same."""
-        return not self.has_budgets and self.policy.backfill_after_ms is None
+    def counts_time(self) -> bool:
+        """Whether time limits count: budgets are reserved by them, and by them nobody delays a claim."""
+        return self.has_budgets or self.policy.backfill_after_ms is not None
 
     def running(self, running: Running) -> Contender:
         """A job that runs, on what its attempt has reserved."""
@@ -133,6 +133,12 @@ class Field:
         other.now_ms, other.spent, other.past = now_ms, spent, history
         other.history = in_points(self.tree, history)
         return other
+
+    def move(self, now_ms: int, spent: Mapping[str, Fraction], history: Mapping[str, History]) -> None:
+        """Go on to another instant. The contenders of before stay what they are."""
+        self.now_ms, self.spent = now_ms, spent
+        if history is not self.past:
+            self.past, self.history = history, in_points(self.tree, history)
 
     def use_of(self, contender: Contender) -> Use | None:
         """What a running job has used until now, where somebody has a budget."""

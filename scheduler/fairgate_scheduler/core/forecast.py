@@ -5,15 +5,17 @@ is cancelled or changed, and what is not ready yet is ready at once.
 """
 
 import heapq
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 from fairgate_scheduler.core.budgets import Spending, Use, next_periods_ms, used_by
-from fairgate_scheduler.core.contenders import Choice, Contender, Field, charge_of, held_by
+from fairgate_scheduler.core.contenders import Choice, Contender, Field, held_by
 from fairgate_scheduler.core.history import settle
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
+from fairgate_scheduler.core.kinds import Kind
 from fairgate_scheduler.core.register import Register
+from fairgate_scheduler.core.roster import Roster
 from fairgate_scheduler.core.rounds import Foresight, Rounds
 from fairgate_scheduler.core.snapshot import Running
 from fairgate_scheduler.core.tenancy import QuotaCut
@@ -66,11 +68,10 @@ class Future:
             self._spending.add(now.config.paths[tenant], use)
         self._field = now.at(now.now_ms, self._spending.at(now.now_ms), now.past)
         self._field.only = dict(scene.only)
-        self._pending = {job.id: job for job in scene.pending}
-        self._running: dict[str, Contender] = {}
-        self._present = Usage(now.bounds)
+        self._roster = Roster(self._field, pending=scene.pending)
         self._ends: list[tuple[int, str, int]] = []
         self._admissions = max((each.attempt.admission for each in scene.running), default=0)
+        self._possible: dict[Hashable, tuple[Choice, ...]] = {}
         self._is_calm = False
         self.starts: dict[str, Start] = {}
         for each in scene.running:
@@ -88,61 +89,57 @@ class Future:
 
         It ends when nothing is known to change any more, or after ``MAX_INSTANTS``.
         """
-        self._plan()
+        register = self._roster.at(self._field.now_ms, self._field.spent, self._field.past)
+        self._plan(register)
         for _ in range(MAX_INSTANTS):
             yield self._field.now_ms
             instant_ms = min(self._instants(), default=None)
             if instant_ms is None:
                 return
-            self._pass(instant_ms)
-            if not self._is_calm or self._somebody_fits():
-                self._plan()
+            register = self._pass(instant_ms)
+            if not self._is_calm or _somebody_fits(register):
+                self._plan(register)
 
-    def _pass(self, instant_ms: int) -> None:
+    def _pass(self, instant_ms: int) -> Register:
         """Let time pass: the history is settled, and what ends by then ends."""
-        ran = [each.running for each in self._running.values() if each.running is not None]
-        history = settle(self._config, ran, self._field.past, instant_ms)
+        history = settle(self._config, self._roster.running.values(), self._field.past, instant_ms)
         while self._ends and self._ends[0][0] <= instant_ms:
             end_ms, name, number = heapq.heappop(self._ends)
-            contender = self._running.get(name)
-            if contender is not None and _attempt_of(contender).number == number:
-                self._leave(contender, end_ms)
-        self._field = self._field.at(instant_ms, self._spending.at(instant_ms), history)
+            if not self._is_over(name, number):
+                self._leave(name, end_ms)
+        return self._roster.at(instant_ms, self._spending.at(instant_ms), history)
 
-    def _plan(self) -> None:
+    def _plan(self, register: Register) -> None:
         now_ms = self._field.now_ms
-        running = [_running_of(each) for each in self._running.values()]
-        register = Register.of(self._field, running, self._pending.values())
         rounds = Rounds(register, self._sight and self._sight(self._field))
         rounds.repeat()
+        evicted, new = rounds.changes()
+        rounds.take_back()
         evicts: dict[str, list[str]] = {}
-        for name in rounds.gone:
-            for newcomer in rounds.reasons[name].for_jobs:
-                evicts.setdefault(newcomer, []).append(name)
-            evicted = self._running[name]
-            self._leave(evicted, now_ms)
-            self._pending[name] = waiting(evicted.job, now_ms)
-        for each in rounds.new.values():
+        for each in evicted:
+            for newcomer in rounds.reasons[each.job.id].for_jobs:
+                evicts.setdefault(newcomer, []).append(each.job.id)
+            self._leave(each.job.id, now_ms)
+            self._roster.put_pending(waiting(each.job, now_ms))
+        for each in new:
             self._admit(each, tuple(evicts.get(each.job.id, ())))
-        self._is_calm = self._nobody_gives_way()
+        register = self._roster.at(now_ms, self._field.spent, self._field.past)
+        self._is_calm = self._nobody_gives_way(register)
 
     def _admit(self, contender: Contender, evicts: tuple[str, ...]) -> None:
-        job, option = self._pending.pop(contender.job.id), held_by(contender).option
+        job, option = self._roster.pending[contender.job.id], held_by(contender).option
         self._admissions += 1
         self.starts.setdefault(job.id, Start(self._field.now_ms, option, evicts))
         self._enter(started(job, option, self._admissions, self._field.now_ms))
 
     def _enter(self, running: Running) -> None:
-        contender = self._field.running(running)
-        self._running[running.job.id] = contender
-        self._present.add(charge_of(contender))
+        self._roster.put_running(running)
         heapq.heappush(self._ends, (self._end_ms(running), running.job.id, running.attempt.number))
 
-    def _leave(self, contender: Contender, at_ms: int) -> None:
-        job = contender.job
-        del self._running[job.id]
-        self._present.remove(charge_of(contender))
-        self._spending.add(self._config.paths[job.tenant], used_by(self._config, _attempt_of(contender), at_ms))
+    def _leave(self, name: str, at_ms: int) -> None:
+        running = self._roster.running[name]
+        self._roster.remove(name)
+        self._spending.add(self._config.paths[running.job.tenant], used_by(self._config, running.attempt, at_ms))
 
     def _end_ms(self, running: Running) -> int:
         expected_ms = self._run_ms.get(running.job.id)
@@ -150,65 +147,50 @@ class Future:
 
     def _instants(self) -> Iterator[int]:
         """The later instants at which something may change."""
-        now_ms, policy = self._field.now_ms, self._config.policy
         while self._ends and self._is_over(*self._ends[0][1:]):
             heapq.heappop(self._ends)
         if self._ends:
             yield self._ends[0][0]
-        found: list[int] = []
-        if policy.min_runtime_ms:
-            ready_ms = (_attempt_of(each).ready_at_ms for each in self._running.values())
-            found += [at_ms + policy.min_runtime_ms for at_ms in ready_ms if at_ms is not None]
-        for job in self._pending.values():
-            found += [job.pending_since_ms + job.fallback_after_ms, *job.backoff.values()]
-            if policy.backfill_after_ms is not None and self._sight is not None:
-                found.append(job.pending_since_ms + policy.backfill_after_ms)
-        found += next_periods_ms(self._config, self._spending.at(now_ms), now_ms)
-        yield from (instant for instant in found if instant > now_ms)
+        due_ms = self._roster.next_ms()
+        if due_ms is not None:
+            yield due_ms
+        yield from next_periods_ms(self._config, self._field.spent, self._field.now_ms)
 
     def _is_over(self, name: str, number: int) -> bool:
-        contender = self._running.get(name)
-        return contender is None or _attempt_of(contender).number != number
+        running = self._roster.running.get(name)
+        return running is None or running.attempt.number != number
 
-    def _nobody_gives_way(self) -> bool:
+    def _nobody_gives_way(self, register: Register) -> bool:
         """Whether no running job could give way to what waits: then only what fits beside all that runs can start."""
         policy, usage = self._config.policy, Usage(self._field.bounds)
         if policy.rebalance or policy.quota_cut is QuotaCut.RECLAIM:
             return False
-        least = dict[int, int]()
-        for each in self._running.values() if policy.priority_preemption else ():
-            least[each.leaf] = min(each.priority, least.get(each.leaf, each.priority))
-        seen = set()
-        for job in self._pending.values():
-            leaf = self._field.tree.index[job.tenant]
-            if least.get(leaf, job.priority) < job.priority:
+        least = {leaf: min(each.priority for each in running) for leaf, running in register.running.items() if running}
+        for head in register.heads():
+            if policy.priority_preemption and least.get(head.leaf, head.priority) < head.priority:
                 return False
-            for choice in self._field.possible(job):
-                if choice.charge not in seen:
-                    seen.add(choice.charge)
-                    if any(usage.is_within(node, choice.charge) for node in choice.charge.path[:-1]):
-                        return False
+            for choice in self._possible_for(head):
+                if any(usage.is_within(node, choice.charge) for node in choice.charge.path[:-1]):
+                    return False
         return True
 
-    def _somebody_fits(self) -> bool:
-        return any(
-            self._present.fits(choice.charge) for job in self._pending.values() for choice in self._field.usable(job)
-        )
+    def _possible_for(self, head: Contender) -> tuple[Choice, ...]:
+        """The options that it could take, now or later, found out once for all of its kind."""
+        key = head.group if isinstance(head.group, Kind) else head.job.id
+        known = self._possible.get(key)
+        if known is None:
+            known = self._possible[key] = self._field.possible(head.job)
+        return known
+
+
+def _somebody_fits(register: Register) -> bool:
+    return any(register.present.fits(choice.charge) for head in register.heads() for choice in head.choices)
 
 
 def _ready(running: Running, now_ms: int) -> Running:
     if running.attempt.ready_at_ms is not None:
         return running
     return replace(running, attempt=replace(running.attempt, ready_at_ms=now_ms))
-
-
-def _running_of(contender: Contender) -> Running:
-    assert contender.running is not None, contender.job.id
-    return contender.running
-
-
-def _attempt_of(contender: Contender) -> Attempt:
-    return _running_of(contender).attempt
 
 
 def started(job: Job, option: int, admission: int, now_ms: int) -> Running:

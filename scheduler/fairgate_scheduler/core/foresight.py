@@ -5,13 +5,15 @@ claim does not: there only the claimant waits.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from fairgate_scheduler.core.budgets import Use
 from fairgate_scheduler.core.claims import BackfillClaims
 from fairgate_scheduler.core.contenders import Choice, Contender, Field
 from fairgate_scheduler.core.forecast import Future, Scene, Start, started, waiting
 from fairgate_scheduler.core.jobs import Fallback, Job
+from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.snapshot import Chosen, Running, Snapshot
 
 
@@ -68,11 +70,12 @@ class Claiming:
     def __init__(self, now: Field) -> None:
         self._field = now
 
-    def claims(self, pending: Sequence[Contender]) -> BackfillClaims | None:
-        """The claims of those that have waited too long; ``None``: there can be none."""
-        if self._field.policy.backfill_after_ms is None:
+    def claims(self, register: Register) -> BackfillClaims | None:
+        """The claims of those that have waited too long; ``None``: there are none."""
+        claimants = register.claimants()
+        if not claimants:
             return None
-        ended = [(each.job.tenant, each.past) for each in pending if each.past is not None]
+        ended = _ended(register)
 
         def start(claimant: Contender, target: Mapping[Contender, Choice]) -> int | None:
             jobs = [waiting(claimant.job, claimant.since_ms)]
@@ -80,11 +83,11 @@ class Claiming:
             found = Future(self._field, scene).start_of(claimant.job.id)
             return None if found is None else found.at_ms
 
-        return BackfillClaims(self._field, pending, start)
+        return BackfillClaims(self._field, claimants, start)
 
-    def choose(self, running: Sequence[Contender], pending: Sequence[Contender]) -> Sequence[Contender]:
-        """The same pending jobs."""
-        return pending
+    def choose(self, register: Register) -> Sequence[tuple[Contender, Contender]]:
+        """Nobody."""
+        return ()
 
 
 class Choosing(Claiming):
@@ -96,24 +99,22 @@ class Choosing(Claiming):
         self._last = dict(choices)
         self._seen: set[str] = set()
 
-    def choose(self, running: Sequence[Contender], pending: Sequence[Contender]) -> Sequence[Contender]:
+    def choose(self, register: Register) -> Sequence[tuple[Contender, Contender]]:
         """Those that have not done so in this plan choose, in their order. What was chosen at this instant stands."""
-        new = [each for each in pending if each.job.fallback is Fallback.SOONEST and each.job.id not in self._seen]
-        if not new:
-            return pending
-        now = self._field
-        for each in sorted(new, key=lambda contender: contender.rank):
+        singles = [each for each in register.singles.values() if each.job.fallback is Fallback.SOONEST]
+        new = sorted((each for each in singles if each.job.id not in self._seen), key=lambda each: each.rank)
+        now, scene = self._field, None
+        for each in new:
             self._seen.add(each.job.id)
             usable = now.usable(each.job)
             if len(usable) > 1:
                 option = self._standing(each.job, usable)
-                chosen = Chosen(self._soonest(each, usable, running, pending) if option is None else option, now.now_ms)
-                self.choices[each.job.id] = self._last[each.job.id] = chosen
-                now.only[each.job.id] = chosen.option
-        names = {each.job.id for each in new}
-        return [
-            now.pending(each.job, each.since_ms, past=each.past) if each.job.id in names else each for each in pending
-        ]
+                if option is None:
+                    scene = scene or _scene(register)
+                    option = self._soonest(each.job, usable, scene)
+                self.choices[each.job.id] = self._last[each.job.id] = Chosen(option, now.now_ms)
+                now.only[each.job.id] = option
+        return [(each, now.pending(each.job, each.since_ms, past=each.past)) for each in new]
 
     def _standing(self, job: Job, usable: Sequence[Choice]) -> int | None:
         last = self._last.get(job.id)
@@ -121,32 +122,33 @@ class Choosing(Claiming):
             return None
         return last.option if any(choice.option == last.option for choice in usable) else None
 
-    def _soonest(
-        self, contender: Contender, usable: Sequence[Choice], running: Sequence[Contender], pending: Sequence[Contender]
-    ) -> int:
+    def _soonest(self, job: Job, usable: Sequence[Choice], scene: Scene) -> int:
         """The option whose forecast finish is the earliest; of equals the first in the job's order."""
-        job, now_ms = contender.job, self._field.now_ms
+        now_ms = self._field.now_ms
         bounds = sorted((now_ms + _remaining_ms(job, choice.option), choice.option) for choice in usable)
-        scene = self._scene(running, pending)
+        last = {each.id: self._last[each.id].option for each in scene.pending if each.id in self._last}
         best: tuple[Fraction, int] | None = None
         for bound in bounds:  # what it would be if it could start at once
             if best is not None and best <= bound:
                 break
-            only = {**scene.only, job.id: bound[1]}
-            start = Future(self._field, Scene(scene.running, scene.pending, scene.ended, only), Claiming).start_of(
-                job.id
-            )
+            only = {**last, job.id: bound[1]}
+            start = Future(self._field, replace(scene, only=only), Claiming).start_of(job.id)
             if start is not None:
                 finish = start.at_ms + _remaining_ms(job, start.option)
                 best = (finish, bound[1]) if best is None else min(best, (finish, bound[1]))
         return usable[0].option if best is None else best[1]
 
-    def _scene(self, running: Sequence[Contender], pending: Sequence[Contender]) -> Scene:
-        held = {each: each.held for each in running if each.held is not None}
-        jobs = [waiting(each.job, each.since_ms) for each in pending]
-        ended = [(each.job.tenant, each.past) for each in (*running, *pending) if each.past is not None]
-        only = {job.id: self._last[job.id].option for job in jobs if job.id in self._last}
-        return Scene(_running(held, self._field.now_ms), jobs, ended, only)
+
+def _scene(register: Register) -> Scene:
+    """What runs and waits there, to begin a forecast with."""
+    held = {each: each.held for each in register.all_running() if each.held is not None}
+    jobs = [waiting(each.job, each.since_ms) for each in register.all_pending()]
+    return Scene(_running(held, register.field.now_ms), jobs, _ended(register))
+
+
+def _ended(register: Register) -> list[tuple[str, Use]]:
+    """What attempts that the plan ends have used, by tenant."""
+    return [(each.job.tenant, each.past) for each in register.pasts if each.past is not None]
 
 
 def _running(placed: Mapping[Contender, Choice], now_ms: int) -> list[Running]:

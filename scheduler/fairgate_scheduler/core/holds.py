@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import Final, NamedTuple
 
 from fairgate_scheduler.core.budgets import HOUR_MS, BudgetBooks, Lack
-from fairgate_scheduler.core.claims import BackfillClaims
 from fairgate_scheduler.core.contenders import Choice, Contender, Field, Obstacle, held_by, rank_of
 from fairgate_scheduler.core.foresight import Claiming
 from fairgate_scheduler.core.jobs import AttemptState, Job, Option
@@ -125,32 +124,26 @@ class Waiting:
         closed = [choice for choice in opened.choices if choice.option not in now]
         if not closed:
             return False
-        claims = self._claims
-        if claims is None and any(
+        has_claims = self.field.policy.backfill_after_ms is not None
+        if not has_claims and any(
             self.present.fits(choice.charge) and self.budgets.allows(opened.leaf, choice.cost) for choice in closed
         ):
             return True
-        key = (opened.leaf, opened.group) if claims is None else (opened.leaf, job.id)
+        key = (opened.leaf, job.id) if has_claims else (opened.leaf, opened.group)
         if key not in self._could_start:
             # Only an eviction could make room for it, and who would be evicted only the refill can say.
-            self._could_start[key] = self._is_placed(job, opened, claims)
+            self._could_start[key] = self._is_placed(job, opened)
         return self._could_start[key]
 
-    def _is_placed(self, job: Job, opened: Contender, claims: BackfillClaims | None) -> bool:
+    def _is_placed(self, job: Job, opened: Contender) -> bool:
         """Whether a pending job would be placed if it were open to other options than it is."""
         register, contender = self._register, self._contender(job)
         register.drop(contender)
         register.put(opened)
-        is_placed = opened in refill(register, claims).placed
+        is_placed = opened in refill(register, Claiming(self.field).claims(register)).placed
         register.drop(opened)
         register.put(contender)
         return is_placed
-
-    @cached_property
-    def _claims(self) -> BackfillClaims | None:
-        if self.field.policy.backfill_after_ms is None:
-            return None
-        return Claiming(self.field).claims(self._register.all_pending()) or None
 
     @cached_property
     def _kinds(self) -> Kinds:

@@ -5,7 +5,7 @@ however many wait behind it.
 """
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from fairgate_scheduler.core.contenders import Contender, rank_of
 from fairgate_scheduler.core.jobs import Job
@@ -17,12 +17,13 @@ Key = tuple[int | str, ...]
 class Mates:
     """The pending jobs of one kind, best rank first."""
 
-    __slots__ = ("_first", "_jobs", "kind")
+    __slots__ = ("_first", "_jobs", "_shown", "kind")
 
     def __init__(self, kind: Kind) -> None:
         self.kind = kind
         self._jobs: list[Job] = []
         self._first = 0
+        self._shown: dict[str, Contender] = {}
 
     def __len__(self) -> int:
         return len(self._jobs) - self._first
@@ -43,6 +44,7 @@ class Mates:
 
     def remove(self, job: Job) -> bool:
         """Take a job out. Returns whether it was the best."""
+        self._shown.pop(job.id, None)
         place = bisect_left(self._jobs, rank_of(job), self._first, key=rank_of)
         assert self._jobs[place].id == job.id, f"{job.id} is not among its mates"
         if place > self._first:
@@ -59,9 +61,21 @@ class Mates:
         return self._jobs[self._first :]
 
     def contender(self, place: int) -> Contender | None:
-        """The job at a place, from 0; ``None``: there are not so many."""
+        """The job at a place, from 0, the same object each time; ``None``: there are not so many."""
         place += self._first
-        return self.kind.contender(self._jobs[place]) if place < len(self._jobs) else None
+        if place >= len(self._jobs):
+            return None
+        job = self._jobs[place]
+        shown = self._shown.get(job.id)
+        if shown is None:
+            shown = self._shown[job.id] = self.kind.contender(job)
+        return shown
+
+    def __iter__(self) -> Iterator[Contender]:
+        for place in range(len(self)):
+            shown = self.contender(place)
+            assert shown is not None, place
+            yield shown
 
 
 Entry = tuple[Key, str, Contender, Mates | None, int]
@@ -71,10 +85,11 @@ Entry = tuple[Key, str, Contender, Mates | None, int]
 class Queue:
     """The pending jobs of one leaf, changed job by job."""
 
-    __slots__ = ("_heads", "_mates", "_singles")
+    __slots__ = ("_claimants", "_heads", "_mates", "_singles")
 
     def __init__(self) -> None:
         self._mates: dict[Kind, Mates] = {}
+        self._claimants: dict[Kind, Mates] = {}
         self._singles: dict[str, Contender] = {}
         self._heads: list[Entry] | None = None
 
@@ -86,6 +101,8 @@ class Queue:
         mates = self._mates.get(kind)
         if mates is None:
             mates = self._mates[kind] = Mates(kind)
+            if kind.is_claimant:
+                self._claimants[kind] = mates
         if mates.add(job):
             self._heads = None
 
@@ -96,6 +113,7 @@ class Queue:
             self._heads = None
         if not mates:
             del self._mates[kind]
+            self._claimants.pop(kind, None)
 
     def put_single(self, contender: Contender) -> None:
         """Add a contender that has no kind."""
@@ -112,6 +130,11 @@ class Queue:
         yield from self._singles.values()
         for mates in self._mates.values():
             yield from map(mates.kind.contender, mates.jobs())
+
+    def claimants(self) -> Iterator[Iterable[Contender]]:
+        """Those that have a claim: all of one kind together, best rank first."""
+        yield from self._claimants.values()
+        yield from ([each] for each in self._singles.values() if each.is_claimant)
 
     def heads(self) -> list[Entry]:
         """The best of each kind, best first."""

@@ -3,16 +3,17 @@ what runs before any pending job is looked at. A change costs what its leaf has 
 """
 
 from bisect import insort
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from fractions import Fraction
 
-from fairgate_scheduler.core.budgets import BudgetBooks
+from fairgate_scheduler.core.budgets import NOTHING, BudgetBooks
 from fairgate_scheduler.core.contenders import Choice, Contender, Field, held_by
 from fairgate_scheduler.core.jobs import Job
 from fairgate_scheduler.core.kinds import Kind, Kinds
 from fairgate_scheduler.core.limits import RunningCounts
 from fairgate_scheduler.core.lines import Queue
 from fairgate_scheduler.core.shares import FairOrder
-from fairgate_scheduler.core.snapshot import Running
+from fairgate_scheduler.core.snapshot import History, Running
 from fairgate_scheduler.core.usage import Usage
 from fairgate_scheduler.core.walk import Walk
 
@@ -23,9 +24,9 @@ class Register:
     ``present`` is the use of all that runs, ``nominal`` that of the running jobs that their leaf's walk selects, and
     ``target`` that of these and of the protected ones, which ``placed`` holds. ``order`` counts the selected ones.
     ``rest`` are the running jobs that are not selected. ``over``: where more is used than the bound, and of what.
-    ``singles`` are the pending jobs that are of no
-    kind, ``barred`` those that may take no option now. ``pasts`` have used something in an attempt that the
-    plan ends, which counts in budgets.
+    ``singles`` are the pending jobs that are of no kind, ``barred`` those that may take no option now. ``reserved`` is
+    what the running jobs of each leaf reserve of budgets; ``pasts`` have used something in an attempt that the plan
+    ends, which counts in budgets, too.
     """
 
     def __init__(self, field: Field) -> None:
@@ -34,7 +35,8 @@ class Register:
         self.running: dict[int, list[Contender]] = {}
         self.queues: dict[int, Queue] = {}
         self.singles: dict[str, Contender] = {}
-        self.barred: dict[str, Contender] = {}
+        self.barred = Queue()
+        self.reserved: dict[int, Fraction] = {}
         self.pasts: dict[Contender, None] = {}
         self.protected: dict[Contender, None] = {}
         self.present, self.nominal, self.target = Usage(field.bounds), Usage(field.bounds), Usage(field.bounds)
@@ -67,6 +69,11 @@ class Register:
             register.put(kinds.contender(job))
         return register
 
+    def move(self, now_ms: int, spent: Mapping[str, Fraction], history: Mapping[str, History]) -> None:
+        """Go on to another instant; whoever it changes has to be dropped and put, or stopped and started, again."""
+        self.field.move(now_ms, spent, history)
+        self.order.recall(self.field.history)
+
     def start(self, contender: Contender) -> None:
         """A job runs."""
         charge = held_by(contender).charge
@@ -75,6 +82,7 @@ class Register:
         self.present.add(charge)
         self.limits.add(contender.leaf)
         self.over.update(self.present.over(charge))
+        self._reserve(contender.leaf, held_by(contender).cost)
         if contender.is_protected:
             self.protected[contender] = None
             self.placed[contender] = held_by(contender)
@@ -92,6 +100,7 @@ class Register:
         excess = set(self.present.over(charge)) if self.over else set()
         self.present.remove(charge)
         self.limits.remove(contender.leaf)
+        self._reserve(contender.leaf, -held_by(contender).cost)
         self.over.difference_update(excess.difference(self.present.over(charge)))
         if contender.is_protected:
             del self.protected[contender]
@@ -106,38 +115,44 @@ class Register:
             self.pasts[contender] = None
         if not isinstance(contender.group, Kind):
             self.singles[contender.job.id] = contender
-        if not contender.choices:
-            self.barred[contender.job.id] = contender
-        elif isinstance(contender.group, Kind):
-            self.put_job(contender.job, contender.group)
+            self._queue(contender.leaf, contender.choices).put_single(contender)
         else:
-            self.queues.setdefault(contender.leaf, Queue()).put_single(contender)
+            self.put_job(contender.job, contender.group)
 
     def put_job(self, job: Job, kind: Kind) -> None:
-        """A job of a kind that has choices is pending."""
-        queue = self.queues.get(kind.leaf)
-        if queue is None:
-            queue = self.queues[kind.leaf] = Queue()
-        queue.put(job, kind)
+        """A job of a kind is pending."""
+        self._queue(kind.leaf, kind.choices).put(job, kind)
+
+    def drop_job(self, job: Job, kind: Kind) -> None:
+        """A job of a kind is pending no longer."""
+        queue = self._queue(kind.leaf, kind.choices)
+        queue.drop(job, kind)
+        if not queue and queue is not self.barred:
+            del self.queues[kind.leaf]
 
     def drop(self, contender: Contender) -> None:
         """A job is pending no longer."""
         self.pasts.pop(contender, None)
-        self.singles.pop(contender.job.id, None)
-        if not contender.choices:
-            del self.barred[contender.job.id]
-            return
-        queue = self.queues[contender.leaf]
         if isinstance(contender.group, Kind):
-            queue.drop(contender.job, contender.group)
-        else:
-            queue.drop_single(contender)
-        if not queue:
+            self.drop_job(contender.job, contender.group)
+            return
+        del self.singles[contender.job.id]
+        queue = self._queue(contender.leaf, contender.choices)
+        queue.drop_single(contender)
+        if not queue and queue is not self.barred:
             del self.queues[contender.leaf]
 
     def all_pending(self) -> list[Contender]:
         """All pending jobs, also those that may take no option now."""
-        return [*self.barred.values(), *(each for queue in self.queues.values() for each in queue.contenders())]
+        return [each for queue in self._all_queues() for each in queue.contenders()]
+
+    def heads(self) -> Iterator[Contender]:
+        """Of the pending jobs of each kind the best, and those of no kind."""
+        return (entry[2] for queue in self._all_queues() for entry in queue.heads())
+
+    def claimants(self) -> list[Iterable[Contender]]:
+        """The pending jobs that have a claim: all of one kind together, best rank first."""
+        return [each for queue in self._all_queues() for each in queue.claimants()]
 
     def has_singles(self, condition: Callable[[Contender], bool]) -> bool:
         """Whether one of the pending jobs that have no kind is such."""
@@ -170,12 +185,28 @@ class Register:
     def budgets(self) -> BudgetBooks:
         """What is left of the budgets beside all that runs."""
         budgets = self.field.budget_books()
-        for each in self.names.values() if budgets else ():
-            budgets.reserve(each.leaf, held_by(each).cost)
+        for leaf, cost in self.reserved.items() if budgets else ():
+            budgets.reserve(leaf, cost)
         for each in self.pasts:
             assert each.past is not None, each
             budgets.spend(each.leaf, each.past)
         return budgets
+
+    def _queue(self, leaf: int, choices: tuple[Choice, ...]) -> Queue:
+        if not choices:
+            return self.barred
+        queue = self.queues.get(leaf)
+        if queue is None:
+            queue = self.queues[leaf] = Queue()
+        return queue
+
+    def _all_queues(self) -> Iterator[Queue]:
+        yield self.barred
+        yield from self.queues.values()
+
+    def _reserve(self, leaf: int, cost: Fraction) -> None:
+        if cost:
+            self.reserved[leaf] = self.reserved.get(leaf, NOTHING) + cost
 
     def _walk(self, leaf: int) -> Walk:
         by_priority = self.field.policy.priority_preemption

@@ -22,11 +22,13 @@ MAX_ROUNDS: Final = 50
 class Foresight(Protocol):
     """What a plan knows of the time to come."""
 
-    def claims(self, pending: Sequence[Contender]) -> Claims | None:
+    def claims(self, register: Register) -> Claims | None:
         """The claims of those that have waited too long; ``None``: there are none."""
 
-    def choose(self, running: Sequence[Contender], pending: Sequence[Contender]) -> Sequence[Contender]:
-        """The same pending jobs; those with ``fallback: soonest`` that have not chosen yet in this plan have now."""
+    def choose(self, register: Register) -> Sequence[tuple[Contender, Contender]]:
+        """Those with ``fallback: soonest`` that had not chosen yet in this plan: as they are there, and as they are now
+        that they have.
+        """
 
 
 @dataclass(slots=True)
@@ -96,7 +98,7 @@ class Rounds:
         ]
         # With rebalance who becomes protected is placed before its turn in the next round: that can change the order.
         moves = register.field.policy.rebalance and any(each.is_protected for _, each in admitted)
-        if not target.evicted and not self.gone and register.field.has_kinds and not moves:
+        if not target.evicted and not self.gone and not register.field.counts_time and not moves:
             # Where nobody gives way, being admitted only moves a job forward: the next round would find the same.
             self.new.update((each.job.id, each) for _, each in admitted)
             return False
@@ -119,15 +121,13 @@ class Rounds:
         register = self.register
         if self.foresight is None or not register.has_singles(lambda each: each.job.fallback is Fallback.SOONEST):
             return
-        pending = register.all_pending()
-        for before, after in zip(pending, self.foresight.choose(register.all_running(), pending), strict=True):
-            if after is not before:
-                self._do(register.drop, register.put, before)
-                self._do(register.put, register.drop, after)
+        for before, after in self.foresight.choose(register):
+            self._do(register.drop, register.put, before)
+            self._do(register.put, register.drop, after)
 
     def _refill(self) -> Target:
         has_claims = self.foresight is not None and self.register.field.policy.backfill_after_ms is not None
-        claims = self.foresight.claims(self.register.all_pending()) if self.foresight and has_claims else None
+        claims = self.foresight.claims(self.register) if self.foresight and has_claims else None
         return refill(self.register, claims)
 
     def _check_idempotence(self) -> None:

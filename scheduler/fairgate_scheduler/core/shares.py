@@ -49,6 +49,10 @@ class FairOrder:
         other._points = self._points[:]
         return other
 
+    def recall(self, history: Mapping[int, Number]) -> None:
+        """What tenants have used before is this now. Nobody may have entered yet."""
+        self._history = history
+
     def count(self, charge: Charge, times: int = 1) -> None:
         """Count a job, or with ``times`` -1 count it no longer."""
         self.count_points(charge.node, charge.points, times)

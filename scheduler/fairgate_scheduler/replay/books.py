@@ -9,17 +9,12 @@ from fairgate_scheduler.core.engine import Engine
 from fairgate_scheduler.core.history import settle
 from fairgate_scheduler.core.holds import reasons
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
-from fairgate_scheduler.core.plan import plan_cycle
 from fairgate_scheduler.core.snapshot import Chosen, History, Plan, Running, Snapshot
 from fairgate_scheduler.core.tenancy import Config
 
 
 class Books:
-    """Jobs that are pending and running, what tenants used before, and what jobs chose last. Changed job by job.
-
-    Plans come from the core's ``Engine``; where the past or the time to come counts (history, budgets, backfill)
-    from ``plan_cycle``, which gives the same, slower.
-    """
+    """Jobs that are pending and running, what tenants used before, and what jobs chose last. Changed job by job."""
 
     def __init__(self, config: Config) -> None:
         self.pending: dict[str, Job] = {}
@@ -29,8 +24,7 @@ class Books:
         self._history: Mapping[str, History] = {}
         self._spending = Spending(config)
         self._choices: dict[str, Chosen] = {}
-        engine = Engine(config)
-        self._engine = engine if engine.can_plan else None
+        self._engine = Engine(config)
 
     def settle(self, now_ms: int) -> None:
         """Reckon the history until now, before anything happens."""
@@ -38,9 +32,7 @@ class Books:
 
     def plan(self, now_ms: int) -> Plan:
         """What is to be done now."""
-        if self._engine is not None:
-            return self._engine.plan(now_ms)
-        plan = plan_cycle(self._snapshot(now_ms), now_ms)
+        plan = self._engine.plan(now_ms, self._history, self._spending.at(now_ms), self._choices)
         self._choices.update(plan.choices)
         return plan
 
@@ -58,8 +50,7 @@ class Books:
         change = lifecycle.admit(self.pending.pop(job.id), option, self._admissions, now_ms)
         attempt = replace(change.attempts[0], state=AttemptState.RUNNING, launched_at_ms=now_ms, ready_at_ms=now_ms)
         running = self.running[job.id] = Running(replace(change.job, state=JobState.RUNNING), attempt)
-        if self._engine is not None:
-            self._engine.put_running(running)
+        self._engine.put_running(running)
         return attempt.number
 
     def preempt(self, running: Running, done_ms: int, now_ms: int) -> None:
@@ -71,8 +62,7 @@ class Books:
     def end(self, running: Running, now_ms: int) -> None:
         """A running job has succeeded."""
         self._release(running, now_ms)
-        if self._engine is not None:
-            self._engine.remove(running.job.id)
+        self._engine.remove(running.job.id)
 
     def is_current(self, attempt: int, name: str) -> bool:
         """Whether this attempt of a job still runs."""
@@ -85,8 +75,7 @@ class Books:
 
     def _wait(self, job: Job) -> None:
         self.pending[job.id] = job
-        if self._engine is not None:
-            self._engine.put_pending(job)
+        self._engine.put_pending(job)
 
     def _release(self, running: Running, now_ms: int) -> None:
         del self.running[running.job.id]

@@ -36,8 +36,8 @@ class Planner:
         Raises:
             AssertionError: the plan would break one of the core's laws.
         """
-        if snapshot.config is self._engine.config and self._engine.can_plan:
-            return self._engine.plan(now_ms)
+        if snapshot.config is self._engine.config:
+            return self._engine.plan(now_ms, snapshot.history, snapshot.spent, snapshot.choices)
         return plan_cycle(snapshot, now_ms)
 
     def versions(self, jobs: Iterable[str]) -> Mapping[str, int]:
