@@ -8,10 +8,11 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.jobs import Attempt, Job, JobState
 from fairgate_scheduler.core.lifecycle import Effect, Event, Observation
 from fairgate_scheduler.core.snapshot import History
-from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.core.tenancy import Config, Tenant
 
 
 class StaleVersionError(Exception):
@@ -215,11 +216,16 @@ class LogChunk:
 class Runner(Protocol):
     """Where attempts run. Every order may come twice, also after a crash of either side, and counts once."""
 
-    def check(self, manifest: Mapping[str, Any]) -> Sequence[str]:
-        """Everything in a valid RayJob that can not run here, as sentences ``FIELD: what is wrong; the remedy``."""
+    def check(self, manifest: Mapping[str, Any], tenant: Tenant) -> Sequence[str]:
+        """Everything in a tenant's valid RayJob that can not run here, as sentences
+        ``FIELD: what is wrong; the remedy``.
+        """
 
     def remarks(self, config: Config) -> Sequence[str]:
         """Everything in a valid configuration that is kept but has no effect here, as sentences."""
+
+    def capacity(self, config: Config) -> Mapping[Row, Amount]:
+        """What is physically there for attempts now, row by row; of rows that are left out the configuration tells."""
 
     def launch(self, launch: Launch) -> None:
         """Start an attempt unless it was started before, by whomever. Returns before it is ready.

@@ -8,6 +8,7 @@ from typing import Final
 from fairgate_scheduler.core.jobs import Attempt, Job
 from fairgate_scheduler.core.lifecycle import Change
 from fairgate_scheduler.core.snapshot import History, Snapshot
+from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.ports import (
     Clock,
     ConfigVersion,
@@ -166,6 +167,11 @@ class App:
         """The world as a cycle would see it now."""
         with self.world() as world:
             return world.snapshot(self.clock.now_ms())
+
+    def config(self) -> Config:
+        """The configuration in force; before the first one is applied, an empty one."""
+        with self.world() as world:
+            return world.config
 
     def config_version(self) -> ConfigVersion | None:
         """The configuration in force, ``None`` before the first one is applied."""

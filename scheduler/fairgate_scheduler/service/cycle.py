@@ -76,8 +76,14 @@ class Scheduler:
                 _logger.exception("the step %r failed; it is tried again in %s ms", name, RETRY_MS)
 
     def plan(self, now_ms: int) -> None:
-        """Decide who starts and who gives way, if anything has changed since that was decided last."""
+        """Decide who starts and who gives way, if anything has changed since that was decided last.
+
+        Raises what the runner raises when it can not say what is there: nothing is admitted on capacity that may be
+        gone.
+        """
+        capacity = self._app.runner.capacity(self._app.config())
         with self._app.world() as world:
+            world.see_capacity(capacity)
             is_due = self._plan_due_ms is not None and self._plan_due_ms <= now_ms
             if world.mark == self._planned and not is_due:
                 return

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.engine import Engine
 from fairgate_scheduler.core.plan import plan_cycle
 from fairgate_scheduler.core.snapshot import Plan, Running, Snapshot
@@ -15,13 +16,15 @@ class Planner:
     def __init__(self) -> None:
         self._world: World | None = None
         self._engine = Engine(Config())
+        self._capacity: Mapping[Row, Amount] = {}
 
     def follow(self, world: World) -> None:
         """Take in what has changed. Whoever calls holds the world."""
         if world is not self._world:
-            self._world, self._engine = world, Engine(world.config)
-        elif self._engine.config is not world.config:
-            self._engine.configure(world.config)
+            self._world, self._engine = world, Engine(world.config, world.capacity)
+        elif self._engine.config is not world.config or self._capacity is not world.capacity:
+            self._engine.configure(world.config, world.capacity)
+        self._capacity = world.capacity
         for name, job in world.take_changes().items():
             if job is None:
                 self._engine.remove(name)

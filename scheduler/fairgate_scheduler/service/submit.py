@@ -11,7 +11,7 @@ from fairgate_scheduler.core import lifecycle
 from fairgate_scheduler.core.admissible import RefusalCode, SubmitRefused, check_submit, limited_subtrees
 from fairgate_scheduler.core.jobs import JobState
 from fairgate_scheduler.core.manifests.rayjob import MAX_NAME
-from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.ports import ConfigVersion, RequestRecord, Runner, Transaction
 from fairgate_scheduler.service.app import App, Writing
 from fairgate_scheduler.service.errors import (
@@ -107,16 +107,16 @@ def _consider(app: App, request: SubmitRequest, version: ConfigVersion | None, n
         _check(version.config, request.tenant, _LOWEST, {})
         outcome = app.templates.prepare(request, version, now_ms)
         content = outcome.submission.manifest
-        _check_runs_here(app.runner, outcome)
+        _check_runs_here(app.runner, outcome, version.config.tenants[request.tenant])
     except FairgateError as error:
         outcome = error
     return _Candidate(request, digest_of(request, content), outcome)
 
 
-def _check_runs_here(runner: Runner, prepared: Prepared) -> None:
+def _check_runs_here(runner: Runner, prepared: Prepared, tenant: Tenant) -> None:
     """Refuse now what the runner would fail at later."""
     violations = []
-    for problem in runner.check(json.loads(prepared.submission.manifest)):
+    for problem in runner.check(json.loads(prepared.submission.manifest), tenant):
         field, _, rest = problem.partition(": ")
         message, _, remedy = rest.partition("; ")
         violations.append(Violation(f"manifest.{field}", message, remedy))

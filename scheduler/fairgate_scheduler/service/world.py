@@ -6,6 +6,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any
 
+from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.jobs import Attempt, Job, JobState
 from fairgate_scheduler.core.launching import AttemptKey, Books
 from fairgate_scheduler.core.lifecycle import Change, expires_at_ms, unready_at_ms
@@ -45,6 +46,7 @@ class World:
         self._wakeups: list[tuple[int, str]] = []
         self._matured: list[tuple[int, AttemptKey]] = []
         self._limits, self._unready = Alarms(), Alarms()
+        self._capacity: Mapping[Row, Amount] = {}
         self._snapshot: Snapshot | None = None
         self._books: Books | None = None
         for job in jobs:
@@ -84,13 +86,27 @@ class World:
         for attempt in self.attempts.values():
             self._put_alarms(self.jobs[attempt.job], attempt)
 
+    @property
+    def capacity(self) -> Mapping[Row, Amount]:
+        """What the runner has said last is physically there, row by row; of other rows the configuration tells."""
+        return self._capacity
+
+    def see_capacity(self, capacity: Mapping[Row, Amount]) -> None:
+        """Take in what is physically there now."""
+        if capacity != self._capacity:
+            self._touch()
+            self._capacity = dict(capacity)
+            self._books = None
+
     def snapshot(self, now_ms: int | None = None) -> Snapshot:
         """The world as one cycle sees it; the same object until something changes.
 
         ``now_ms``: with what was used before this instant, where that counts.
         """
         if self._snapshot is None:
-            self._snapshot = Snapshot(self.config, tuple(self._running.values()), tuple(self._pending.values()))
+            self._snapshot = Snapshot(
+                self.config, tuple(self._running.values()), tuple(self._pending.values()), self._capacity
+            )
         if now_ms is None or not self.past.matters:
             return self._snapshot
         return replace(
@@ -123,7 +139,7 @@ class World:
     def books(self) -> Books:
         """What is reserved and what is there. Copy them before you write into them."""
         if self._books is None:
-            self._books = Books(self.config, {})
+            self._books = Books(self.config, self._capacity)
             for attempt in self.attempts.values():
                 self._books.put(self.jobs[attempt.job].tenant, None, attempt)
         return self._books

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from fairgate_scheduler.core.amounts import Demand
+from fairgate_scheduler.core.amounts import Amount, Demand, Row
 from fairgate_scheduler.core.lifecycle import Observation, Phase
-from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.ports import Clock, Launch, LogChunk
 
 _ENDS: Final[Mapping[int, Phase]] = {0: Phase.SUCCEEDED}
@@ -65,8 +65,9 @@ class FakeRunner:
     script: Callable[[Launch], Script] = field(default=lambda _launch: Script())
     grace_ms: int = 10_000
     history: list[Process] = field(default_factory=list)
+    rows: Mapping[Row, Amount] = field(default_factory=dict)
 
-    def check(self, manifest: Mapping[str, Any]) -> list[str]:
+    def check(self, manifest: Mapping[str, Any], tenant: Tenant) -> list[str]:
         """Here runs everything but what says that it can not: an entrypoint that begins with ``impossible``."""
         if str(manifest["spec"]["entrypoint"]).startswith("impossible"):
             return ["spec.entrypoint: it says so itself; write another one"]
@@ -75,6 +76,10 @@ class FakeRunner:
     def remarks(self, config: Config) -> tuple[str, ...]:
         """Nothing to say."""
         return ()
+
+    def capacity(self, config: Config) -> Mapping[Row, Amount]:
+        """What a test has put there."""
+        return self.rows
 
     def launch(self, launch: Launch) -> None:
         """Start it, unless there is a trace of it. A forgotten attempt has none, as with real processes."""

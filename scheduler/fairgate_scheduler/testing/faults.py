@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.lifecycle import Observation
-from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.ports import Launch, LogChunk, Runner, Store, Transaction
 
 Value = TypeVar("Value")
@@ -95,13 +96,17 @@ class FaultyRunner:
         self._last: dict[tuple[str, int], Observation] = {}
         self._was_unseen = False
 
-    def check(self, manifest: Mapping[str, Any]) -> Sequence[str]:
+    def check(self, manifest: Mapping[str, Any], tenant: Tenant) -> Sequence[str]:
         """What can not run."""
-        return self._runner.check(manifest)
+        return self._runner.check(manifest, tenant)
 
     def remarks(self, config: Config) -> Sequence[str]:
         """What has no effect."""
         return self._runner.remarks(config)
+
+    def capacity(self, config: Config) -> Mapping[Row, Amount]:
+        """What is there."""
+        return self._runner.capacity(config)
 
     def launch(self, launch: Launch) -> None:
         """Start an attempt, perhaps."""

@@ -6,8 +6,9 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.lifecycle import Observation, Phase
-from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.ports import Launch, LogChunk
 
 _COMMAND: Final = "sleep"
@@ -30,7 +31,7 @@ class TimerRunner:
         self._thread = threading.Thread(target=self._ring, name="timers", daemon=True)
         self._thread.start()
 
-    def check(self, manifest: Mapping[str, Any]) -> list[str]:
+    def check(self, manifest: Mapping[str, Any], tenant: Tenant) -> list[str]:
         """Everything but a sleep can not run here."""
         try:
             _run_ms(manifest)
@@ -41,6 +42,10 @@ class TimerRunner:
     def remarks(self, config: Config) -> tuple[str, ...]:
         """Nothing to say."""
         return ()
+
+    def capacity(self, config: Config) -> Mapping[Row, Amount]:
+        """As configured."""
+        return {}
 
     def launch(self, launch: Launch) -> None:
         """Start the timer, unless it was started or stopped before."""

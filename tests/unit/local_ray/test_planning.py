@@ -140,7 +140,7 @@ def test_what_can_not_run_fails_before_it_starts(machine):
     assert seen.message.startswith("spec.runtimeEnvYAML.conda: the local runner does not support this")
     assert seen.message in machine.log(launch)
     assert machine.count_starts(launch) == 0
-    assert machine.runner.check(launch.manifest) == [seen.message]
+    assert machine.runner.check(launch.manifest, Tenant(launch.job.tenant)) == [seen.message]
 
 
 def test_the_code_of_the_job_and_its_variables_reach_the_driver(machine, tmp_path):

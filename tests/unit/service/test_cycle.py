@@ -172,3 +172,26 @@ def test_a_configuration_can_be_changed_while_no_plan_is_lawful(careful, monkeyp
     other = careful.app.config_version().source.replace("production: 50", "production: 60")
     assert apply_config(careful.app, other).preview.starts == ()
     assert careful.app.config_version().source == other
+
+
+def test_quota_without_nodes_is_no_admission_and_nodes_that_come_are_used(rig):
+    rig.runner.rows = {("h100", "nvidia.com/gpu"): 0}
+    name = rig.submit("job", gpus=1).job.id
+    rig.turn(3)
+    assert get_job(rig.app, name).job.state.value == "PENDING"
+    rig.runner.rows = {("h100", "nvidia.com/gpu"): 1}
+    rig.turn()
+    assert get_job(rig.app, name).job.state.value == "ADMITTED"
+
+
+def test_nothing_is_admitted_while_the_runner_can_not_say_what_is_there(rig, monkeypatch):
+    def fail(_config):
+        raise OSError("the nodes were not seen yet")
+
+    name = rig.submit("job", gpus=1).job.id
+    with monkeypatch.context() as patch:
+        patch.setattr(rig.runner, "capacity", fail)
+        rig.turn(3)
+        assert get_job(rig.app, name).job.state.value == "PENDING"
+    rig.turn()
+    assert get_job(rig.app, name).job.state.value == "ADMITTED"

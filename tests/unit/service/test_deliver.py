@@ -22,8 +22,11 @@ class Recorder:
         self.calls = []
         self.fails_for = set()
 
-    def check(self, _manifest):
+    def check(self, _manifest, _tenant):
         return []
+
+    def capacity(self, _config):
+        return {}
 
     def launch(self, launch):
         self._note("launch", launch.job.id, launch.attempt.number)

@@ -5,16 +5,17 @@ from typing import Any, Final
 
 from fairgate_scheduler.core.manifests import normalize
 from fairgate_scheduler.core.manifests.podsecurity import check_accounts, check_security
-from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.core.tenancy import Config, Tenant
 
 DEFAULT_ACCOUNTS: Final = ("default",)
 """What pods may run as where a tenant's configuration names no service accounts."""
 
 
-def check(manifest: Mapping[str, Any], accounts: Sequence[str]) -> Sequence[str]:
-    """Everything in a valid RayJob that can not run in a cluster, as sentences. ``accounts``: the tenant's."""
+def check(manifest: Mapping[str, Any], tenant: Tenant) -> Sequence[str]:
+    """Everything in a tenant's valid RayJob that can not run in a cluster, as sentences."""
     content = normalize(manifest)
-    findings = [*check_security(content), *check_accounts(content, accounts or DEFAULT_ACCOUNTS)]
+    accounts = tenant.service_accounts or DEFAULT_ACCOUNTS
+    findings = [*check_security(content), *check_accounts(content, accounts)]
     return [str(finding) for finding in findings]
 
 

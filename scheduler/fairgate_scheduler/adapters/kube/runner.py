@@ -24,7 +24,7 @@ from fairgate_scheduler.adapters.kube.watching.traces import AttemptKey, Trace, 
 from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.lifecycle import Observation, Phase
 from fairgate_scheduler.core.manifests.plain import get_map, get_text
-from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.ports import Clock, Launch, LogChunk
 
 _logger = logging.getLogger(__name__)
@@ -60,9 +60,9 @@ class KubeRunner:
         self._forgotten: set[AttemptKey] = set()
         self._kept: set[AttemptKey] = set()
 
-    def check(self, manifest: Mapping[str, Any], accounts: Sequence[str] = ()) -> Sequence[str]:
+    def check(self, manifest: Mapping[str, Any], tenant: Tenant) -> Sequence[str]:
         """See ``ports.Runner``."""
-        return check(manifest, accounts)
+        return check(manifest, tenant)
 
     def remarks(self, config: Config) -> Sequence[str]:
         """See ``ports.Runner``."""

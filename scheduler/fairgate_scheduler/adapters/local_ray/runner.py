@@ -21,8 +21,9 @@ from fairgate_scheduler.adapters.local_ray.plan import Plan, Settings, clean_env
 from fairgate_scheduler.adapters.local_ray.processes import Identity, has_ended
 from fairgate_scheduler.adapters.local_ray.remarks import remarks
 from fairgate_scheduler.adapters.local_ray.results import Result, end_attempt, read_result
+from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.lifecycle import Observation, Phase
-from fairgate_scheduler.core.tenancy import Config
+from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.ports import Launch, LogChunk
 
 _logger = logging.getLogger(__name__)
@@ -51,13 +52,17 @@ class LocalRayRunner:
         self._owners: dict[str, str] = {}
         self._warned: set[tuple[str, ...]] = set()
 
-    def check(self, manifest: Mapping[str, Any]) -> list[str]:
+    def check(self, manifest: Mapping[str, Any], tenant: Tenant) -> list[str]:
         """Everything in a valid RayJob that this machine can not give, as sentences that begin with the field."""
         return planning.check(manifest, self._settings.base_dir)
 
     def remarks(self, config: Config) -> list[str]:
         """What a configuration says in vain: there are no pods here, and one principal for all."""
         return remarks(config)
+
+    def capacity(self, config: Config) -> Mapping[Row, Amount]:
+        """As configured: accelerators are numbers here, no devices."""
+        return {}
 
     def launch(self, launch: Launch) -> None:
         """Start the attempt's supervisor, unless one runs or ran, or the attempt was stopped before."""
