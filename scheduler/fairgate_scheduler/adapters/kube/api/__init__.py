@@ -13,7 +13,7 @@ from fairgate_scheduler.adapters.kube.api.errors import (
     UnavailableError,
 )
 from fairgate_scheduler.adapters.kube.api.kinds import Kind
-from fairgate_scheduler.adapters.kube.api.port import Api, Listing, Manifest, Watched
+from fairgate_scheduler.adapters.kube.api.port import Api, Listing, Manifest, Watch, Watched
 
 __all__ = [
     "Api",
@@ -27,5 +27,6 @@ __all__ = [
     "Manifest",
     "NotFoundError",
     "UnavailableError",
+    "Watch",
     "Watched",
 ]

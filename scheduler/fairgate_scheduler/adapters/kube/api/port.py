@@ -25,6 +25,19 @@ class Watched:
     object: Manifest
 
 
+class Watch(Protocol):
+    """What happens, one after the other, until the time is over or the server ends it. Iterated by one thread."""
+
+    def __iter__(self) -> Iterator[Watched]:
+        """Itself."""
+
+    def __next__(self) -> Watched:
+        """The next event; waits for it. Raises GoneError, and UnavailableError when the connection is lost."""
+
+    def close(self) -> None:
+        """End it, from any thread: who waits for the next event is told that there is none."""
+
+
 class Api(Protocol):
     """One API server. Every call may raise UnavailableError and ForbiddenError; all errors are ``ApiError``s.
 
@@ -41,20 +54,24 @@ class Api(Protocol):
 
     def watch(
         self, kind: Kind, resource_version: str, namespace: str = "", labels: str = "", timeout_s: int = 300
-    ) -> Iterator[Watched]:
-        """What happens after this version, until the time is over or the server ends it; bookmarks are asked for.
+    ) -> Watch:
+        """What happens after this version, for about ``timeout_s`` (0: what is there already); bookmarks are asked for.
 
-        Raises GoneError when the version is too old, before or while it runs.
+        Raises GoneError when the version is too old, here or while it runs.
         """
 
     def create(self, kind: Kind, manifest: Manifest) -> Manifest:
-        """A new object. Raises ConflictError if there is one of this name, InvalidError."""
+        """A new object. Raises ConflictError if there is one of this name, NotFoundError if its namespace is not there,
+        ForbiddenError if that is being deleted, InvalidError.
+        """
 
     def apply(self, kind: Kind, manifest: Manifest, *, force: bool = False, dry_run: bool = False) -> Manifest:
         """Server-side apply as ``names.FIELD_MANAGER``; creates what is missing.
 
-        A ``resourceVersion`` or ``uid`` in the metadata must be the object's. Raises ConflictError: another manager
-        owns a field and ``force`` is not set, or the version is another; InvalidError.
+        A ``resourceVersion`` or ``uid`` in the metadata must be the object's; only a ``uid`` keeps what is gone from
+        being made anew. Raises ConflictError: another manager
+        owns a field and ``force`` is not set, or the version is another. Raises InvalidError, and
+        NotFoundError if its namespace is not there.
         """
 
     def patch(self, kind: Kind, name: str, patch: Manifest, namespace: str = "", *, subresource: str = "") -> Manifest:
@@ -68,4 +85,7 @@ class Api(Protocol):
         """Ask for its deletion; whether it was there. Raises ConflictError if ``uid`` is given and it has another."""
 
     def read_log(self, pod: str, namespace: str, container: str = "", limit_bytes: int | None = None) -> bytes:
-        """What a container has written, from its first byte. Raises NotFoundError, InvalidError (not started yet)."""
+        """What a container has written, from its first byte; nothing if its pod has no node yet.
+
+        Raises NotFoundError, InvalidError (not started yet, or which of several is not said).
+        """

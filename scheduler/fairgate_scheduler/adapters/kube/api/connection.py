@@ -1,0 +1,107 @@
+"""Connections to an API server: where it is, who we are, and one HTTP request with its timeouts."""
+
+import json
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import urllib3
+from kubernetes.client import ApiClient, Configuration
+from kubernetes.client.exceptions import ApiException
+from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
+from urllib3.exceptions import HTTPError
+
+from fairgate_scheduler.adapters.kube.api.answers import error_of
+from fairgate_scheduler.adapters.kube.api.errors import ForbiddenError, UnavailableError
+
+CONNECT_S: Final = 5.0
+READ_S: Final = 30.0
+"""How long a server may be silent in an answer. Its own webhooks have 10 seconds each, 30 at the most."""
+_CONNECTIONS: Final = 32
+"""Kept open for the next call: some threads, and one for each watch."""
+_READS: Final = urllib3.Retry(total=3, status=0, redirect=0, backoff_factor=0.2, allowed_methods={"GET"})
+"""Only reads are tried again: of a write that was not answered nothing is known."""
+
+
+class Connection:
+    """One API server, as somebody. May be used by several threads."""
+
+    def __init__(self, configuration: Configuration) -> None:
+        configuration.connection_pool_maxsize = _CONNECTIONS
+        configuration.keep_alive = True  # a watch is silent for minutes: this notices that the other side is gone
+        self._client = ApiClient(configuration)
+        self._lock = threading.Lock()
+
+    @classmethod
+    def load(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Connection":
+        """By a kubeconfig file, its login plugin included, or, without a file, as the pod's service account.
+
+        Raises ForbiddenError when there is none or it can not be read; the text says which.
+        """
+        configuration = Configuration()
+        try:
+            if kubeconfig is None:
+                load_incluster_config(client_configuration=configuration)
+            else:
+                load_kube_config(str(kubeconfig), context, configuration, persist_config=False)
+        except (ConfigException, OSError) as error:
+            where = f"kubeconfig {kubeconfig}" if kubeconfig else "the pod's service account"
+            raise ForbiddenError(f"{where}: {error}") from error
+        return cls(configuration)
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str | int] | None = None,
+        body: Mapping[str, Any] | None = None,
+        content: str = "application/json",
+    ) -> bytes:
+        """The body of a successful answer. Raises the ``ApiError`` for any other, UnavailableError for none."""
+        response = self._request(method, path, query or {}, body, content)
+        return response.data
+
+    def stream(self, path: str, query: Mapping[str, str | int], silence_s: float) -> urllib3.BaseHTTPResponse:
+        """An answer that is to be read as it comes; raises as ``send`` does. The caller closes it."""
+        return self._request("GET", path, query, None, "", silence_s)
+
+    def close(self) -> None:
+        """Close what is open and unused."""
+        self._client.close()
+
+    def _request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str | int],
+        body: Mapping[str, Any] | None,
+        content: str,
+        silence_s: float | None = None,
+    ) -> urllib3.BaseHTTPResponse:
+        headers = {"Accept": "application/json, */*", "User-Agent": "fairgate-scheduler"}
+        if body is not None:
+            headers["Content-Type"] = content
+        try:
+            self._authorize(headers)
+            response = self._client.rest_client.pool_manager.request(
+                method,
+                self._client.configuration.host + path,
+                fields={key: str(value) for key, value in query.items()} if method == "GET" else None,
+                body=json.dumps(body) if body is not None else None,
+                headers=headers,
+                timeout=urllib3.Timeout(connect=CONNECT_S, read=silence_s or READ_S),
+                retries=_READS if method == "GET" else False,
+                preload_content=silence_s is None,
+            )
+            if response.status >= 300:
+                raise error_of(response.status, response.data)
+        except (HTTPError, OSError, ApiException, ConfigException) as error:
+            raise UnavailableError(f"{method} {path}: {error}") from error
+        return response
+
+    def _authorize(self, headers: dict[str, str]) -> None:
+        """With a token that is renewed when it is over; not by two threads at once: a login plugin may ask a person."""
+        with self._lock:
+            for setting in self._client.configuration.auth_settings().values():
+                headers[setting["key"]] = setting["value"] or ""
