@@ -77,6 +77,18 @@ class StoredEffect:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptLog:
+    """The output of an attempt that can not be read any more where it ran. ``uid``: that of its job.
+
+    ``offset``: how many bytes before ``data`` were not kept.
+    """
+
+    uid: str
+    data: bytes
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class JobQuery:
     """Which jobs to list: of these tenants (``None``: all), in these states (``None``: all), newest first.
 
@@ -127,6 +139,15 @@ class Transaction(Protocol):
 
     def update_job(self, job: Job) -> None:
         """Write a job whose stored version is ``job.version - 1``. Raises StaleVersionError otherwise."""
+
+    def replace_submission(self, job: str, submission: Submission) -> None:
+        """Write what was submitted as a job anew. Raises StaleVersionError if there is no such job."""
+
+    def put_log(self, job: str, attempt: int, log: KeptLog) -> None:
+        """Keep the output of an attempt, in the place of what was kept of it. Raises StaleVersionError: no such job."""
+
+    def get_log(self, job: str, attempt: int) -> KeptLog | None:
+        """What was kept of an attempt's output."""
 
     def ended_attempts(self, since_ms: int) -> Sequence[tuple[str, Attempt]]:
         """Every attempt that ended after this instant, with its tenant, by their ends; of one instant in any order."""

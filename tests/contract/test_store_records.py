@@ -10,7 +10,7 @@ from fairgate_scheduler.core.amounts import UNLIMITED
 from fairgate_scheduler.core.jobs import AttemptState, Fallback, JobState
 from fairgate_scheduler.core.lifecycle import Effect, EffectKind, EventKind
 from fairgate_scheduler.core.snapshot import History
-from fairgate_scheduler.ports import JobQuery, RequestRecord, StaleVersionError, StoredEvent
+from fairgate_scheduler.ports import JobQuery, KeptLog, RequestRecord, StaleVersionError, StoredEvent
 from fairgate_scheduler.testing.records import (
     a_config_version,
     a_job,
@@ -117,6 +117,32 @@ class TestJobs:
             assert transaction.get_submission(job.id) == submission
         with store.transaction() as transaction:
             assert transaction.get_submission(job.id) == submission
+
+    def test_a_submission_is_replaced(self, store):
+        job, other = a_job(1), a_job(2)
+        with store.transaction() as transaction:
+            insert(transaction, job, other)
+            transaction.replace_submission(job.id, a_submission(manifest='{"a": 2}', submitted_by="now"))
+            assert transaction.get_submission(job.id).manifest == '{"a": 2}'
+        with store.transaction() as transaction:
+            assert transaction.get_submission(job.id) == a_submission(manifest='{"a": 2}', submitted_by="now")
+            assert transaction.get_submission(other.id) == a_submission()
+            with pytest.raises(StaleVersionError):
+                transaction.replace_submission("tenants/physics/jobs/none", a_submission())
+
+    def test_a_log_is_kept_and_kept_anew(self, store):
+        job = a_job()
+        with store.transaction() as transaction:
+            insert(transaction, job)
+            transaction.put_log(job.id, 1, KeptLog("u", b"one\x00\xff", 3))
+            assert transaction.get_log(job.id, 1) == KeptLog("u", b"one\x00\xff", 3)
+        with store.transaction() as transaction:
+            transaction.put_log(job.id, 1, KeptLog("u", b"two"))
+            with pytest.raises(StaleVersionError):
+                transaction.put_log("tenants/physics/jobs/none", 1, KeptLog("u", b""))
+        with store.transaction(read_only=True) as transaction:
+            assert transaction.get_log(job.id, 1) == KeptLog("u", b"two")
+            assert transaction.get_log(job.id, 2) is None
 
     @pytest.mark.parametrize("spec", [{"speed": Fraction(1, 3)}, {"x": float("nan")}, {"x": {1, 2}}])
     def test_a_spec_that_json_cannot_say_is_refused_and_nothing_is_written(self, store, spec):

@@ -15,6 +15,7 @@ from fairgate_scheduler.core.snapshot import History
 from fairgate_scheduler.ports import (
     ConfigVersion,
     JobQuery,
+    KeptLog,
     RequestRecord,
     StaleVersionError,
     StoredEffect,
@@ -31,6 +32,7 @@ class _Tables:
     jobs: dict[str, Job] = field(default_factory=dict)
     live_jobs: dict[str, Job] = field(default_factory=dict)
     submissions: dict[str, Submission] = field(default_factory=dict)
+    logs: dict[tuple[str, int], KeptLog] = field(default_factory=dict)
     attempts: dict[str, tuple[Attempt, ...]] = field(default_factory=dict)
     live_attempts: dict[tuple[str, int], Attempt] = field(default_factory=dict)
     events: list[StoredEvent] = field(default_factory=list)
@@ -121,6 +123,19 @@ class MemoryTransaction:
             raise StaleVersionError(f"{job.id} is there already")
         self._set(tables.submissions, job.id, replace(submission, spec=_as_json(submission.spec)))
         self._put_job(job)
+
+    def replace_submission(self, job: str, submission: Submission) -> None:
+        tables = self._writing()
+        self._require_job(job)
+        self._set(tables.submissions, job, replace(submission, spec=_as_json(submission.spec)))
+
+    def put_log(self, job: str, attempt: int, log: KeptLog) -> None:
+        tables = self._writing()
+        self._require_job(job)
+        self._set(tables.logs, (job, attempt), log)
+
+    def get_log(self, job: str, attempt: int) -> KeptLog | None:
+        return self._reading().logs.get((job, attempt))
 
     def update_job(self, job: Job) -> None:
         stored = self._writing().jobs.get(job.id)

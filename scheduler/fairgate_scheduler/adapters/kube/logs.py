@@ -1,11 +1,13 @@
 """The output of attempts: read from the pod for as long as there is one, kept when it is to go."""
 
 from collections.abc import Sequence
-from typing import Final, Protocol
+from contextlib import suppress
+from typing import Final
 
 from fairgate_scheduler.adapters.kube.api import Api, ApiError, InvalidError, Manifest, NotFoundError
 from fairgate_scheduler.adapters.kube.watching.traces import Trace
 from fairgate_scheduler.core.manifests.plain import get_list, get_map, get_text
+from fairgate_scheduler.ports import KeptLog, StaleVersionError, Store
 
 MOST_KEPT: Final = 1 << 20
 """How many bytes of an attempt's output are kept after its pods are gone: the last ones."""
@@ -13,14 +15,23 @@ _NODE_TYPE: Final = "ray.io/node-type"
 _SIDECAR: Final = "ray-job-submitter"
 
 
-class LogArchive(Protocol):
-    """Where the output of attempts is kept. It outlives a crash of ours."""
+class Archive:
+    """Keeps the output of attempts in the store, so that it outlives their pods and us."""
 
-    def put(self, job: str, attempt: int, uid: str, data: bytes) -> None:
-        """Keep this as the output of an attempt, in the place of what was kept of it."""
+    def __init__(self, store: Store) -> None:
+        self._store = store
 
-    def get(self, job: str, attempt: int, uid: str = "") -> bytes | None:
+    def put(self, trace: Trace, data: bytes) -> None:
+        """Keep the end of this as the output of an attempt. Of a job that is not there any more nothing is kept."""
+        offset = max(len(data) - MOST_KEPT, 0)
+        with suppress(StaleVersionError), self._store.transaction() as transaction:
+            transaction.put_log(trace.job, trace.number, KeptLog(trace.uid, data[offset:], offset))
+
+    def get(self, job: str, attempt: int, uid: str = "") -> KeptLog | None:
         """What was kept, ``None`` if nothing was. ``uid``: not that of an earlier job of the same name."""
+        with self._store.transaction(read_only=True) as transaction:
+            kept = transaction.get_log(job, attempt)
+        return kept if kept is not None and uid in ("", kept.uid) else None
 
 
 def read_pods(api: Api, trace: Trace, limit_bytes: int | None = None) -> bytes | None:
@@ -39,14 +50,14 @@ def read_pods(api: Api, trace: Trace, limit_bytes: int | None = None) -> bytes |
     return None
 
 
-def keep(api: Api, trace: Trace, archive: LogArchive) -> bool:
+def keep(api: Api, trace: Trace, archive: Archive) -> bool:
     """Keep the output of an attempt before its pods are deleted. Whether that is done, or can never be."""
     try:
         data = read_pods(api, trace)
     except ApiError:
         return False
     if data:
-        archive.put(trace.job, trace.number, trace.uid, data[-MOST_KEPT:])
+        archive.put(trace, data)
     return True
 
 

@@ -15,7 +15,7 @@ from fairgate_scheduler.adapters.kube.api import Api, ConflictError, Manifest, N
 from fairgate_scheduler.adapters.kube.api.kinds import POD, RAY_JOB
 from fairgate_scheduler.adapters.kube.attempts import attempt_names, render
 from fairgate_scheduler.adapters.kube.checks import check, remarks
-from fairgate_scheduler.adapters.kube.logs import LogArchive
+from fairgate_scheduler.adapters.kube.logs import Archive
 from fairgate_scheduler.adapters.kube.reports import Reports
 from fairgate_scheduler.adapters.kube.watching.capacity import capacity, lost_nodes
 from fairgate_scheduler.adapters.kube.watching.scene import Scene
@@ -48,7 +48,7 @@ class KubeSettings:
 class KubeRunner:
     """Runs attempts in one cluster. What it remembers in memory only makes ends known sooner."""
 
-    def __init__(self, api: Api, scene: Scene, archive: LogArchive, clock: Clock, settings: KubeSettings) -> None:
+    def __init__(self, api: Api, scene: Scene, archive: Archive, clock: Clock, settings: KubeSettings) -> None:
         self._api = api
         self._scene = scene
         self._archive = archive
@@ -140,7 +140,9 @@ class KubeRunner:
             if data is not None or not ended:
                 return _chunk(data or b"", offset, limit, ended)
         kept = self._archive.get(job, attempt, uid)
-        return _chunk(kept or b"", offset, limit, kept is not None or trace is None)
+        if kept is None:
+            return LogChunk(b"", offset, is_end=trace is None)
+        return _chunk(kept.data, offset, limit, is_whole=True, first=kept.offset)
 
     def _assert_complete(self) -> None:
         if not self._scene.is_complete:
@@ -244,7 +246,9 @@ def _timestamp(at_ms: int) -> str:
     return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="milliseconds")
 
 
-def _chunk(data: bytes, offset: int, limit: int, is_whole: bool) -> LogChunk:
-    piece = data[offset : offset + limit]
-    next_offset = min(offset, len(data)) + len(piece)
-    return LogChunk(piece, next_offset, is_end=is_whole and next_offset >= len(data))
+def _chunk(data: bytes, offset: int, limit: int, is_whole: bool, first: int = 0) -> LogChunk:
+    """``first``: the offset of the first byte of ``data``. What was not kept is left out."""
+    begin = max(offset - first, 0)
+    piece = data[begin : begin + limit]
+    next_offset = max(min(offset, first + len(data)), first) + len(piece)
+    return LogChunk(piece, next_offset, is_end=is_whole and next_offset >= first + len(data))

@@ -80,6 +80,18 @@ class SubmissionRow(Base, table=True):
     warnings: str  # JSON
 
 
+class LogRow(Base, table=True):
+    """``ports.KeptLog``: apart from the attempt, because it is large and seldom read."""
+
+    __tablename__ = "log"
+
+    job: str = Field(primary_key=True, sa_column_args=[ForeignKey("job.id")])
+    attempt: int = Field(primary_key=True, sa_type=Whole)
+    uid: str
+    data: bytes
+    offset: int = Field(sa_type=Whole)
+
+
 class AttemptRow(Base, table=True):
     """``core.jobs.Attempt``, and with it the job's reservation."""
 

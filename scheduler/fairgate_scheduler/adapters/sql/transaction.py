@@ -19,6 +19,7 @@ from fairgate_scheduler.core.snapshot import History
 from fairgate_scheduler.ports import (
     ConfigVersion,
     JobQuery,
+    KeptLog,
     RequestRecord,
     StaleVersionError,
     StoredEffect,
@@ -29,6 +30,7 @@ from fairgate_scheduler.ports import (
 _job = schema.table(schema.JobRow)
 _submission = schema.table(schema.SubmissionRow)
 _attempt = schema.table(schema.AttemptRow)
+_log = schema.table(schema.LogRow)
 _event = schema.table(schema.EventRow)
 _request = schema.table(schema.RequestRow)
 _effect = schema.table(schema.EffectRow)
@@ -57,6 +59,11 @@ _GET_SUBMISSION = select(*(_submission.c[name] for name in SUBMISSION.names)).wh
 _SOME_SUBMISSIONS = select(_submission.c.job, *(_submission.c[name] for name in SUBMISSION.names)).where(
     _submission.c.job.in_(bindparam("jobs_", expanding=True))
 )
+_UPDATE_SUBMISSION = update(_submission).where(_submission.c.job == bindparam("job_"))
+_OF_LOG = (_log.c.job == bindparam("job_"), _log.c.attempt == bindparam("attempt_"))
+_GET_LOG = select(_log.c.uid, _log.c.data, _log.c.offset).where(*_OF_LOG)
+_REMOVE_LOG = delete(_log).where(*_OF_LOG)
+_INSERT_LOG = insert(_log)
 _ATTEMPTS = select(*(_attempt.c[name] for name in ATTEMPT.names))
 _GET_ATTEMPTS = _ATTEMPTS.where(_attempt.c.job == bindparam("job_")).order_by(_attempt.c.number)
 _LIVE_ATTEMPTS = _ATTEMPTS.where(
@@ -189,7 +196,25 @@ class SqlTransaction:
         self._pending.update_job(JOB.row(job), version)
         self._keep(job)
 
+    def replace_submission(self, job: str, submission: Submission) -> None:
+        self._writing()
+        self._require_job(job)
+        self.flush()
+        self._connection.execute(_UPDATE_SUBMISSION, {"job_": job, **SUBMISSION.row(submission)})
+
     # Attempts
+
+    def put_log(self, job: str, attempt: int, log: KeptLog) -> None:
+        self._writing()
+        self._require_job(job)
+        self.flush()
+        self._connection.execute(_REMOVE_LOG, {"job_": job, "attempt_": attempt})
+        row = {"job": job, "attempt": attempt, "uid": log.uid, "data": log.data, "offset": log.offset}
+        self._connection.execute(_INSERT_LOG, row)
+
+    def get_log(self, job: str, attempt: int) -> KeptLog | None:
+        row = self._reading(flush=False).execute(_GET_LOG, {"job_": job, "attempt_": attempt}).first()
+        return None if row is None else KeptLog(*row)
 
     def get_attempts(self, job: str) -> Sequence[Attempt]:
         connection = self._reading(flush=self._pending.has_attempts(job))
