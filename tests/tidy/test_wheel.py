@@ -1,4 +1,4 @@
-"""What `pip install fairgate` puts on a team's machine: three packages with types, and a client that is light."""
+"""What `pip install fairgate` puts on a team's machine: four packages with types, and a client that is light."""
 
 import subprocess
 import sys
@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-SERVER_ONLY = {"alembic", "fairgate_scheduler", "psutil", "ray", "sqlalchemy", "sqlmodel"}
+SERVER_ONLY = {"alembic", "fairgate_admission", "fairgate_scheduler", "psutil", "ray", "sqlalchemy", "sqlmodel"}
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,12 @@ def wheel(root, tmp_path_factory):
 def test_wheel_has_exactly_our_packages(wheel, packages):
     names = {name.partition("/")[0] for name in wheel}
     assert {name for name in names if not name.endswith(".dist-info")} == {package.name for package in packages}
-    assert {package.name for package in packages} == {"fairgate", "fairgate_api", "fairgate_scheduler"}
+    assert {package.name for package in packages} == {
+        "fairgate",
+        "fairgate_admission",
+        "fairgate_api",
+        "fairgate_scheduler",
+    }
 
 
 def test_wheel_has_every_file_that_is_tracked_and_no_other(wheel, packages, project_files):

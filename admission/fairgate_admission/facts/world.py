@@ -1,0 +1,93 @@
+"""What the gate has to know beside the request, and the one way in which it may ask for it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from fairgate_scheduler.core.amounts import Amount
+from fairgate_scheduler.core.manifests.plain import Plain
+from fairgate_scheduler.core.tenancy import Config
+
+ACCELERATORS: Final = (
+    "nvidia.com/",
+    "amd.com/",
+    "google.com/tpu",
+    "aws.amazon.com/neuron",
+    "habana.ai/",
+    "gpu.intel.com/",
+)
+
+
+class LookupFailedError(Exception):
+    """What was asked for could not be read. ``what`` names it as ``kind namespace/name``."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what} could not be read")
+        self.what = what
+
+
+@dataclass(frozen=True, slots=True)
+class AdmittedGroup:
+    """What was reserved for one pod group: pods now and at most (an autoscaler's bound), and what each may take.
+
+    A resource that ``requests`` does not name is not bounded here, unless it is a device: then there are none of it.
+    """
+
+    count: int
+    max: int
+    requests: Mapping[str, Amount]
+
+
+@dataclass(frozen=True, slots=True)
+class Reservation:
+    """What an admitted attempt holds. ``digest`` is what its RayJob must be annotated with; "" if it is not known."""
+
+    tenant: str
+    rayjob: str
+    uid: str
+    groups: Mapping[str, AdmittedGroup]
+    digest: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What admins decide about the gate.
+
+    ``accelerators``: prefixes of the names of devices, and of their nodes' taints. ``runtime_classes`` may be used by
+    pods without devices, ``schedulers`` and ``priority_classes`` by any pod of a tenant.
+    """
+
+    inbox: str = "inbox"
+    launch: str = "fairgate"
+    accelerators: tuple[str, ...] = ACCELERATORS
+    schedulers: tuple[str, ...] = ("default-scheduler",)
+    runtime_classes: tuple[str, ...] = ()
+    priority_classes: tuple[str, ...] = ()
+    grace_period_max_s: int = 600
+
+
+class World(Protocol):
+    """Tenants, reservations, live objects. Every method may raise ``LookupFailedError``; nothing comes from a cache."""
+
+    @property
+    def settings(self) -> Settings:
+        """What admins decided."""
+
+    @property
+    def config(self) -> Config | None:
+        """The configuration in force, against which requests are checked; ``None``: only in themselves."""
+
+    def tenant_of(self, namespace: str) -> str | None:
+        """The leaf tenant that a namespace belongs to."""
+
+    def get(self, api_version: str, kind: str, namespace: str, name: str) -> Plain | None:
+        """A live object; ``None``: there is none of this name."""
+
+    def owned(self, api_version: str, kind: str, namespace: str, owner_uid: str) -> Sequence[Plain]:
+        """The live objects of a kind that have the object of this uid as their controller."""
+
+    def reservation(self, uid: str) -> Reservation | None:
+        """What the RayJob of this uid holds; ``None``: it is no admitted attempt."""
+
+    def reservation_named(self, tenant: str, rayjob: str) -> Reservation | None:
+        """What the RayJob that will get this name holds: its uid may not be known yet."""
