@@ -1,11 +1,12 @@
 """What a cut of quota, capacity or a limit left above the bounds: which running jobs stay all the same, which go."""
 
 from collections.abc import Collection
+from dataclasses import replace
 
 from fairgate_scheduler.core.contenders import Contender, charge_of, held_by
 from fairgate_scheduler.core.ledger import Ledger
 from fairgate_scheduler.core.tenancy import QuotaCut
-from fairgate_scheduler.core.usage import Usage
+from fairgate_scheduler.core.usage import Charge, Usage
 from fairgate_scheduler.core.walk import Walk
 
 
@@ -42,7 +43,8 @@ def _drain(ledger: Ledger) -> None:
 def _reclaim(ledger: Ledger) -> None:
     """Have nobody count as nominal who lacks quota beside the protected jobs and the older nominal ones.
 
-    But for those whose leaf stays within its own nominal with its protected jobs: it does not pay for others.
+    But for those whose leaf, its protected jobs included, stays within its own nominal of what is lacking: it does not
+    pay for others, nor for what only the root owns.
     """
     cut = set[Contender]()
     while lacking := _lacking(ledger):
@@ -58,11 +60,17 @@ def _lacking(ledger: Ledger) -> list[Contender]:
     out: list[Contender] = []
     for each in sorted((each for each in ledger.counted if each not in ledger.protected), key=_admission):
         charge = charge_of(each)
-        if view.fits_quota(charge) or view.is_within(each.leaf, charge):
+        if view.fits_quota(charge) or not _is_short_of_its_own(view, each.leaf, charge):
             view.add(charge)
         else:
             out.append(each)
     return out
+
+
+def _is_short_of_its_own(view: Usage, leaf: int, charge: Charge) -> bool:
+    """Whether quota lacks of a row that is somebody's own, and the leaf would have more than its own nominal of it."""
+    own = [replace(charge, quota=(row,), owned=(row,)) for row in charge.owned]
+    return any(not view.fits_quota(each) and not view.is_within(leaf, each) for each in own)
 
 
 def _walk_again(ledger: Ledger, leaf: int, cut: Collection[Contender]) -> None:

@@ -102,7 +102,7 @@ class Ledger:
         self._counts_placed = False
         self._placings = 0
         self._placed_at: dict[Contender, int] = {}
-        self._floor = None if self.is_calm else _Floor(field, self.present.copy())
+        self._floor = None if self.is_calm else _Floor(field, self.present)
 
     def running_of(self, leaf: int) -> Sequence[Contender]:
         """The running jobs of a leaf, in the order of admission."""
@@ -194,8 +194,6 @@ class Ledger:
             self.loose.setdefault(contender.leaf, {})[contender] = None
         elif self.fresh.pop(contender, None) is not None:
             self._uncount(contender, choice)
-            if self._floor is not None:
-                self._floor.reopen(choice.charge)
             self.wait(contender)
 
     def uncount(self, contender: Contender) -> None:
@@ -273,20 +271,22 @@ class Ledger:
             assert cause is not None, contender
             self.fresh[contender] = cause
             self._count(contender, choice)
-            if self._floor is not None:
-                self._floor.close(choice.charge)
         elif self._counts_placed:
             self.limits.add(contender.leaf)
             self.budgets.keep(contender.leaf, choice.cost, self.field.use_of(contender))
 
     def _count(self, contender: Contender, choice: Choice) -> None:
         self.present.add(choice.charge)
+        if self._floor is not None:
+            self._floor.follow(self.present, choice.charge, is_running=contender.held is not None, sign=1)
         self.shifts.append(Shift(self.present, choice.charge, is_more=True))
         self.limits.add(contender.leaf)
         self.budgets.reserve(contender.leaf, choice.cost)
 
     def _uncount(self, contender: Contender, choice: Choice) -> None:
         self.present.remove(choice.charge)
+        if self._floor is not None:
+            self._floor.follow(self.present, choice.charge, is_running=contender.held is not None, sign=-1)
         self.shifts.append(Shift(self.present, choice.charge, is_more=False))
         self.limits.remove(contender.leaf)
         self.budgets.release(contender.leaf, choice.cost)
@@ -297,29 +297,26 @@ Room = tuple[Contender, ...] | None
 
 
 class _Floor:
-    """How far running jobs may stand above the bounds after a cut: at what runs now, but not where a new one comes."""
+    """How far running jobs may stand above the bounds after a cut: at what runs now, but not where new ones use more.
+
+    A new job that its tenant serves from what it keeps for itself uses nothing of the tenants above it: there what the
+    cut left is not in its way, and it is in nobody's.
+    """
 
     def __init__(self, field: Field, now: Usage) -> None:
-        self.usage = now
+        self.usage, self._running = now.copy(), now.copy()
         if field.policy.quota_cut is QuotaCut.RECLAIM:
-            now.used = [[0] * len(row) for row in now.used]
-        self._full = now.copy()
-        self._new_used = [[0] * len(row) for row in now.used]
-        self._new_physical = [0] * len(now.physical)
+            self.usage.used = [[0] * len(row) for row in now.used]
+        self._full = self.usage.copy()
 
-    def close(self, charge: Charge) -> None:
-        """A new job is placed."""
-        self._change(charge, 1)
-
-    def reopen(self, charge: Charge) -> None:
-        """A new job is taken out again."""
-        self._change(charge, -1)
-
-    def _change(self, charge: Charge, sign: int) -> None:
-        for row, _ in charge.physical:
-            self._new_physical[row] += sign
-            self.usage.physical[row] = 0 if self._new_physical[row] else self._full.physical[row]
-        for row, _ in charge.quota:
-            for node in charge.path:
-                self._new_used[row][node] += sign
-                self.usage.used[row][node] = 0 if self._new_used[row][node] else self._full.used[row][node]
+    def follow(self, present: Usage, charge: Charge, *, is_running: bool, sign: int) -> None:
+        """A job was added to (sign 1) or taken out of (-1) what is present: a new one, or a running one."""
+        if is_running:
+            (self._running.add if sign > 0 else self._running.remove)(charge)
+        for row, node in charge.cells:
+            if node < 0:
+                is_open = present.physical[row] <= self._running.physical[row]
+                self.usage.physical[row] = self._full.physical[row] if is_open else 0
+            else:
+                is_open = present.used[row][node] <= self._running.used[row][node]
+                self.usage.used[row][node] = self._full.used[row][node] if is_open else 0

@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING
 
+from fairgate_scheduler.core.amounts import Amount, Row
 from fairgate_scheduler.core.tenancy import QuotaCut
+from fairgate_scheduler.testing.slow_books import Held, SlowBooks
 from fairgate_scheduler.testing.slow_candidates import Candidate
 
 if TYPE_CHECKING:
@@ -26,18 +28,26 @@ def drain(refill: "SlowRefill") -> None:
 
 
 def reclaim(refill: "SlowRefill") -> None:
-    """Who lacks quota beside protected and older nominal jobs is not nominal, but where its leaf is within its own."""
+    """Who lacks quota beside protected and older nominal jobs is not nominal, unless its leaf is within its own of
+    what is lacking."""
     while refill.policy.quota_cut is QuotaCut.RECLAIM:
         beside, lacking = refill.target(), list[Candidate]()
         chosen = [each for some in refill.selected.values() for each in some if each not in refill.protected]
         for each in sorted(chosen, key=lambda one: one.admission or 0):
-            if refill.books.fits_quota(beside, each.held()) or refill.books.within(
-                beside, each.job.tenant, each.held()
+            if any(
+                _is_short_of_its_own(refill.books, beside, each.job.tenant, row) for row in each.held().demand.items()
             ):
-                beside.append(each.held())
-            else:
                 lacking.append(each)
+            else:
+                beside.append(each.held())
         if not lacking:
             return
         refill.cut += lacking
         refill.selected = {leaf: refill.walk(leaf, {}) for leaf in refill.new}
+
+
+def _is_short_of_its_own(books: SlowBooks, beside: list[Held], leaf: str, entry: tuple[Row, Amount]) -> bool:
+    """Of a row that somebody below the root owns: no quota is left of it, and the leaf has no nominal left of it."""
+    row, amount = entry
+    one = Held(leaf, {row: amount})
+    return row in books.owned(leaf) and not books.fits_quota(beside, one) and not books.within(beside, leaf, one)

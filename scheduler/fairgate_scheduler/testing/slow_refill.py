@@ -68,21 +68,16 @@ class SlowRefill:
         return stays + [each.held(option) for each, option in self.fresh().items()]
 
     def floor(self) -> Mapping[tuple[str, Row], Amount]:
-        """Running jobs may stay above a bound that was cut, at what runs now, but not where a new job comes."""
+        """Running jobs may stay above a bound that was cut, at what runs now, but not where new jobs use more."""
         now, out = [each.held() for each in self.running], dict[tuple[str, Row], Amount]()
-        rows = {row for job in now for row in job.demand}
-        taken = {(node, row) for each, option in self.fresh().items() for node, row in self._touched(each, option)}
-        for row in rows:
-            if ("", row) not in taken:
+        stays, present = [each.held() for each in self.running if each not in self.displaced], self.present()
+        for row in {row for job in now for row in job.demand}:
+            if self.books.used_physically(present, row) <= self.books.used_physically(stays, row):
                 out["", row] = self.books.used_physically(now, row)
-            for node in self.books.config.tenants:
-                if self.policy.quota_cut is QuotaCut.DRAIN and (node, row) not in taken:
+            for node in self.books.config.tenants if self.policy.quota_cut is QuotaCut.DRAIN else ():
+                if self.books.used(present, node, row) <= self.books.used(stays, node, row):
                     out[node, row] = self.books.used(now, node, row)
         return out
-
-    def _touched(self, each: Candidate, option: int) -> list[tuple[str, Row]]:
-        rows = [row for row, amount in each.job.options[option].demand.items() if amount]
-        return [(node, row) for row in rows for node in ("", *self.books.config.paths[each.job.tenant])]
 
     def may_take(self, each: Candidate) -> list[int]:
         """The options that limits and budgets let a pending job take beside all that runs."""
