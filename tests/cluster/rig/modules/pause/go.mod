@@ -1,0 +1,3 @@
+module rig/pause
+
+go 1.26.0
