@@ -22,6 +22,7 @@ from fairgate_scheduler.adapters.kube.api import (
     Listing,
     Manifest,
     NotFoundError,
+    kinds,
 )
 from fairgate_scheduler.adapters.kube.api.kinds import NAMESPACE, POD
 from fairgate_scheduler.adapters.kube.api.paths import check_namespace, name_of, namespace_of, with_kind
@@ -53,8 +54,8 @@ class FakeApi:
     objects: Objects = field(default_factory=Objects)
     faults: Faults = field(default_factory=Faults)
     admission: list[Admission] = field(default_factory=list)
-    unserved: set[Kind] = field(default_factory=set)
-    """Kinds that this cluster does not have."""
+    served: set[Kind] = field(default_factory=lambda: {each for each in vars(kinds).values() if isinstance(each, Kind)})
+    """The kinds that this cluster has; of any other it knows nothing."""
     logs: dict[tuple[str, str, str], bytes] = field(default_factory=dict)
     """What containers have written, by namespace, pod and container."""
     calls: list[tuple[str, str, str, str]] = field(default_factory=list)
@@ -180,7 +181,7 @@ class FakeApi:
         with self.objects.changed:
             self.calls.append((verb, kind.plural, key[0], name))
             with self.faults.around(verb, kind.plural):
-                if kind in self.unserved:
+                if kind not in self.served:
                     raise NotFoundError("the server could not find the requested resource", "NotFound")
                 yield key
 
@@ -322,8 +323,8 @@ def _without_metadata(manifest: Mapping[str, Any]) -> dict[str, Any]:
 
 def _is_over(kind: Kind, manifest: Mapping[str, Any]) -> bool:
     """Whether nothing keeps an object that is being deleted."""
-    is_kept = kind == NAMESPACE or (kind == POD and not _is_pod_over(manifest))
-    return not is_kept and not manifest["metadata"].get("finalizers")
+    metadata = manifest["metadata"]
+    return kind != NAMESPACE and not metadata["deletionGracePeriodSeconds"] and not metadata.get("finalizers")
 
 
 def _is_pod_over(manifest: Mapping[str, Any]) -> bool:

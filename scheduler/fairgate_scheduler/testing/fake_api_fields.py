@@ -124,6 +124,6 @@ def _is_at(item: Any, part: str) -> bool:
 
 
 def _is_system(path: Path) -> bool:
-    if path[0] in ("f:apiVersion", "f:kind"):
+    if not path or path[0] in ("f:apiVersion", "f:kind"):
         return True
     return path[0] == "f:metadata" and (len(path) == 1 or path[1][2:] in SYSTEM_METADATA)

@@ -5,62 +5,27 @@ Read from the OpenAPI documents of Kubernetes 1.35, Kueue 0.17 and KubeRay 1.5.
 
 from typing import Final
 
-STATUS_KINDS: Final = frozenset(
-    [
-        "Namespace",
-        "Node",
-        "Pod",
-        "Service",
-        "ResourceQuota",
-        "Job",
-        "Deployment",
-        "ValidatingAdmissionPolicy",
-        "CustomResourceDefinition",
-        "RayJob",
-        "RayCluster",
-        "Cohort",
-        "ClusterQueue",
-        "LocalQueue",
-        "Workload",
-    ]
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+STATUS_KINDS: Final = _words(
+    "Namespace Node Pod Service ResourceQuota Job Deployment ValidatingAdmissionPolicy "
+    "CustomResourceDefinition RayJob RayCluster Cohort ClusterQueue LocalQueue Workload"
 )
 """Kinds whose status is written apart from the rest."""
 
-GENERATION_KINDS: Final = frozenset(
-    [
-        "Pod",
-        "Job",
-        "Deployment",
-        "NetworkPolicy",
-        "ValidatingAdmissionPolicy",
-        "ValidatingAdmissionPolicyBinding",
-        "CustomResourceDefinition",
-        "RayJob",
-        "RayCluster",
-        "ResourceFlavor",
-        "Cohort",
-        "ClusterQueue",
-        "LocalQueue",
-        "Workload",
-        "WorkloadPriorityClass",
-    ]
+GENERATION_KINDS: Final = _words(
+    "Pod Job Deployment NetworkPolicy ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding "
+    "CustomResourceDefinition RayJob RayCluster ResourceFlavor Cohort ClusterQueue LocalQueue Workload "
+    "WorkloadPriorityClass"
 )
 """Kinds of which ``metadata.generation`` counts the changes."""
 
-SYSTEM_METADATA: Final = frozenset(
-    [
-        "name",
-        "namespace",
-        "uid",
-        "resourceVersion",
-        "generation",
-        "creationTimestamp",
-        "deletionTimestamp",
-        "deletionGracePeriodSeconds",
-        "managedFields",
-        "generateName",
-        "selfLink",
-    ]
+SYSTEM_METADATA: Final = _words(
+    "name namespace uid resourceVersion generation creationTimestamp deletionTimestamp "
+    "deletionGracePeriodSeconds managedFields generateName selfLink"
 )
 """What nobody owns of the metadata: only the server writes it, or it never changes."""
 
@@ -104,32 +69,10 @@ _WHOLE_LISTS: Final = frozenset(
 """Lists that have keys elsewhere, by the field that they stand in, or by the kind."""
 _SERVICE_PORTS: Final = ("port", "protocol")
 _WHOLE_ITEMS: Final = frozenset({"imagePullSecrets", "ownerReferences", "secrets", "variables"})
-_WHOLE_MAPS: Final = frozenset(
-    [
-        "configMapKeyRef",
-        "configMapRef",
-        "dataSource",
-        "fieldRef",
-        "fileKeyRef",
-        "involvedObject",
-        "labelSelector",
-        "matchConstraints",
-        "matchResources",
-        "namespaceSelector",
-        "nodeLabels",
-        "nodeSelector",
-        "objectSelector",
-        "paramKind",
-        "paramRef",
-        "podSelector",
-        "related",
-        "resourceFieldRef",
-        "roleRef",
-        "scopeSelector",
-        "secretKeyRef",
-        "secretRef",
-        "selector",
-    ]
+_WHOLE_MAPS: Final = _words(
+    "configMapKeyRef configMapRef dataSource fieldRef fileKeyRef involvedObject labelSelector "
+    "matchConstraints matchResources namespaceSelector nodeLabels nodeSelector objectSelector paramKind "
+    "paramRef podSelector related resourceFieldRef roleRef scopeSelector secretKeyRef secretRef selector"
 )
 _DEFAULTS: Final = {"protocol": "TCP"}
 

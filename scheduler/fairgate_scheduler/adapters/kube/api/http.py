@@ -20,10 +20,11 @@ _SILENCE_S: Final = 15.0
 
 
 class HttpApi:
-    """``Api`` over a ``Connection``."""
+    """``Api`` over a ``Connection``. ``manager`` is who writes; ``page`` how many objects are read at once."""
 
-    def __init__(self, connection: Connection, page: int = PAGE) -> None:
+    def __init__(self, connection: Connection, manager: str = FIELD_MANAGER, page: int = PAGE) -> None:
         self._connection = connection
+        self._manager = manager
         self._page = page
 
     @classmethod
@@ -69,12 +70,12 @@ class HttpApi:
         """See ``Api``."""
         namespace = namespace_of(manifest)
         check_namespace(kind, namespace)
-        path = _with_query(path_of(kind, namespace), {"fieldManager": FIELD_MANAGER})
+        path = _with_query(path_of(kind, namespace), {"fieldManager": self._manager})
         return self._object(kind, "POST", path, with_kind(kind, manifest))
 
     def apply(self, kind: Kind, manifest: Manifest, *, force: bool = False, dry_run: bool = False) -> Manifest:
         """See ``Api``."""
-        query = {"fieldManager": FIELD_MANAGER, "force": "true" if force else "false"}
+        query = {"fieldManager": self._manager, "force": "true" if force else "false"}
         if dry_run:
             query["dryRun"] = "All"
         path = _with_query(path_of(kind, namespace_of(manifest), name_of(manifest)), query)
@@ -82,7 +83,7 @@ class HttpApi:
 
     def patch(self, kind: Kind, name: str, patch: Manifest, namespace: str = "", *, subresource: str = "") -> Manifest:
         """See ``Api``."""
-        path = _with_query(path_of(kind, namespace, name, subresource), {"fieldManager": FIELD_MANAGER})
+        path = _with_query(path_of(kind, namespace, name, subresource), {"fieldManager": self._manager})
         return self._object(kind, "PATCH", path, patch, "application/merge-patch+json")
 
     def delete(
