@@ -118,6 +118,13 @@ class Rig:
         """The file with all output of a component since ``up``."""
         return self._processes.log(name)
 
+    def command_line(self, name: str) -> str:
+        """How a running component was started. RigError when it does not run."""
+        pid = self._processes.pid(name)
+        if pid is None:
+            raise RigError(f"{name} does not run")
+        return Path(f"/proc/{pid}/cmdline").read_text().replace("\0", " ").strip()
+
     def stop(self, name: str, signum: signal.Signals = signal.SIGKILL) -> None:
         """End a component as a fault would, or by another signal, and wait until it has gone."""
         if name not in self._processes.names():

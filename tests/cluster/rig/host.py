@@ -6,7 +6,7 @@ import os
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -38,20 +38,31 @@ _SETTINGS: Final = (
 
 def prepare(site: Site) -> None:
     """Make the cgroups and note the kernel's settings."""
-    kept = {name: Path("/proc/sys", name).read_text() for name in _SETTINGS}
-    site.write("sysctl.json", json.dumps(kept))
-    for root in _hierarchies():
-        (root / CGROUP).mkdir(exist_ok=True)
+    site.write("sysctl.json", json.dumps(settings()))
+    for group in cgroups():
+        group.mkdir(exist_ok=True)
 
 
 def clean(site: Site) -> None:
     """End what is in the cgroups, remove them, and set the kernel back."""
-    for root in _hierarchies():
-        until(f"{root / CGROUP} is empty", 30, lambda root=root: _is_removed(root / CGROUP))  # type: ignore[misc]
+    for group in cgroups():
+        until(f"{group} is empty", 30, partial(_is_removed, group))
     with contextlib.suppress(FileNotFoundError):
         for name, value in json.loads((site.folder / "config" / "sysctl.json").read_text()).items():
             if Path("/proc/sys", name).read_text() != value:
                 Path("/proc/sys", name).write_text(value)
+
+
+def settings() -> dict[str, str]:
+    """The kernel settings that kubelet changes, as they are now."""
+    return {name: Path("/proc/sys", name).read_text() for name in _SETTINGS}
+
+
+def cgroups() -> list[Path]:
+    """The folders of the node's cgroup: one, or one in each hierarchy where the host has the old kind."""
+    if (_CGROUPS / "cgroup.controllers").exists():
+        return [_CGROUPS / CGROUP]
+    return [each / CGROUP for each in sorted(_CGROUPS.iterdir()) if (each / "cgroup.procs").exists()]
 
 
 def node_problem() -> str | None:
@@ -60,9 +71,8 @@ def node_problem() -> str | None:
         return "a real node needs root: run as root, or set KUBECONFIG to a cluster with Kueue and KubeRay"
     if not _CGROUPS.is_dir():
         return "a real node needs Linux with cgroups"
-    missing = _missing()
-    if missing and not shutil.which("apt-get"):
-        return f"a real node needs these Debian packages: {' '.join(missing)}"
+    if _missing() and not shutil.which("apt-get"):
+        return f"a real node needs {' '.join(_missing())}; where there is apt-get they are installed"
     return None
 
 
@@ -88,13 +98,6 @@ def _apt(*command: str) -> None:
 
 def _missing() -> list[str]:
     return sorted({package for program, package in _PROGRAMS.items() if not shutil.which(program)})
-
-
-def _hierarchies() -> Iterator[Path]:
-    if (_CGROUPS / "cgroup.controllers").exists():
-        yield _CGROUPS
-    else:
-        yield from (each for each in sorted(_CGROUPS.iterdir()) if (each / "cgroup.procs").exists())
 
 
 def _is_removed(group: Path) -> bool:

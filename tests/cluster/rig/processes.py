@@ -96,4 +96,6 @@ def started(pid: int) -> str | None:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    return None if fields[0] in ("Z", "X") else fields[19]
+    # A zombie whose other threads are still on their way out holds its ports until the last one has gone.
+    has_ended = fields[0] in ("Z", "X") and int(fields[17]) <= 1
+    return None if has_ended else fields[19]

@@ -1,9 +1,10 @@
 """What every component needs to know of the cluster that it belongs to."""
 
+import itertools
 import json
+import random
 import socket
 from collections.abc import Mapping
-from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final, Self
@@ -20,6 +21,9 @@ _PORTS: Final = (
     "kuberay-health",
     "kwok",
 )
+
+# Below the ports that clients get: a server that is down for a moment would find its own taken by a connection.
+_CANDIDATES: Final = range(20_000, 30_000)
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,9 @@ class Site:
     @classmethod
     def new(cls, folder: Path, address: str, *, has_node: bool, owner: tuple[int, str] | None) -> Self:
         """A cluster that is not there yet, on ports that are free now."""
-        with ExitStack() as held:
-            sockets = [held.enter_context(socket.socket()) for _ in _PORTS]
-            for each in sockets:
-                each.bind(("127.0.0.1", 0))
-            ports = {name: each.getsockname()[1] for name, each in zip(_PORTS, sockets, strict=True)}
-        return cls(folder, address, has_node, ports, owner)
+        candidates = random.sample(_CANDIDATES, len(_CANDIDATES))
+        free = itertools.islice(filter(_is_free, candidates), len(_PORTS))
+        return cls(folder, address, has_node, dict(zip(_PORTS, free, strict=True)), owner)
 
     @classmethod
     def load(cls, folder: Path) -> Self | None:
@@ -94,3 +95,12 @@ class Component:
     name: str
     command: tuple[str, ...]
     health: str | tuple[str, ...] = ()
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as attempt:
+        try:
+            attempt.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True
