@@ -83,13 +83,14 @@ class NewBorrowers:
             why.is_unsure = True
             return None
         choices = [each for each in contender.choices if ledger.may_start(contender, each)]
+        why.is_unsure = len(choices) < len(contender.choices)
         for choice in choices:
             if why.fits(target, choice.charge) and ledger.may_pass(contender, choice):
                 return Way(choice, needs=(Need(target, choice.charge),))
         if not ledger.field.policy.priority_preemption:
             return None
         late = self._late.get(contender.leaf, ())
-        why.displaces, why.is_unsure = True, bool(late)
+        why.displaces, why.is_unsure = True, why.is_unsure or bool(late)
         for choice in choices if late else ():
             room = ledger.make_room(target, contender, choice.charge, late)
             if room and ledger.may_pass(contender, choice, gone=room):
@@ -119,7 +120,8 @@ class Rebalancing:
     """Steps 3 and 4 as one, with ``rebalance``: running and pending jobs in one fair order.
 
     Limits and budgets count what is placed, as quotas do: if they counted what runs, who runs would decide who is open
-    to the fair order, and with it the order itself, so that jobs would take turns for ever.
+    to the fair order, and with it the order itself, so that jobs would take turns for ever. For the same reason the
+    order is that of the present shares, without history: who runs decides what will have been used.
     """
 
     def __init__(self, ledger: Ledger) -> None:
@@ -130,6 +132,7 @@ class Rebalancing:
     def run(self) -> None:
         """Place all that can be placed."""
         self._ledger.count_placed()
+        self._ledger.forget_history()
         lines = self._ledger.waiting
         for line in lines.values():
             line.reorder(self._key)

@@ -197,6 +197,10 @@ class BudgetBooks:
         """Whether a job of a tenant may reserve so much. What costs nothing always may."""
         return not self._limited or not cost or all(cost <= self._left[each] for each in self._limited[node])
 
+    def left_above(self, node: int) -> Iterator[tuple[int, Fraction]]:
+        """Each tenant with a budget, from this one up to the root, and what is left of it."""
+        return ((each, self._left[each]) for each in self._limited[node]) if self._limited else iter(())
+
     def lack(self, node: int, cost: Fraction) -> Lack | None:
         """The budget nearest to a tenant into which a job does not fit."""
         for each in self._limited[node] if cost and self._limited else ():

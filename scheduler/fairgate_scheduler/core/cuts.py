@@ -18,25 +18,33 @@ def settle_cuts(ledger: Ledger) -> None:
 
 
 def _drain(ledger: Ledger) -> None:
-    """Place first those that stay: with ``quota_cut: reclaim`` only those that do not lack quota but something else."""
+    """Place first those that stay: with ``quota_cut: reclaim`` only those that lack something else, and have quota.
+
+    Quota is asked for beside all that stay: if those that lack capacity counted for nothing there, more of them would
+    be placed first than there is quota, and those that had all they need would go for them.
+    """
     policy, view, counts = ledger.field.policy, Usage(ledger.field.bounds), ledger.limits.empty()
+    has_quota_cut, stays = policy.quota_cut is QuotaCut.RECLAIM, Usage(ledger.field.bounds)
     budgets, use_of = ledger.budgets.copy(), ledger.field.use_of
     for each in ledger.register.all_running() if budgets else ():
         budgets.let_go(each.leaf, held_by(each).cost, use_of(each))
     for each in ledger.protected:
         view.add(charge_of(each))
+        stays.add(charge_of(each))
         counts.add(each.leaf)
         budgets.keep(each.leaf, held_by(each).cost, use_of(each))
     rest = [each for each in ledger.register.all_running() if each not in ledger.protected]
     for each in sorted(rest, key=lambda contender: contender not in ledger.register.selected):
         charge = charge_of(each)
-        fits = view.fits(charge)
+        if has_quota_cut and not stays.fits_quota(charge):
+            continue
+        stays.add(charge)
         allows = counts.allows(each.leaf) and not budgets.lacking_for(each.leaf, held_by(each).cost, use_of(each))
-        if fits and (allows or not policy.rebalance):
+        if view.fits(charge) and (allows or not policy.rebalance):
             view.add(charge)
             counts.add(each.leaf)
             budgets.keep(each.leaf, held_by(each).cost, use_of(each))
-        elif fits or policy.quota_cut is QuotaCut.DRAIN or not view.fits_physically(charge):
+        else:
             ledger.protect(each)
 
 

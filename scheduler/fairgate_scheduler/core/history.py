@@ -6,6 +6,7 @@ and of Slurm's classic fair share, exact here: ½^x is irrational for most x, so
 that are as near to each other as it takes to round the result to one and the same step.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -37,6 +38,10 @@ def settle(
     half_life_ms = config.policy.history_half_life_ms
     if half_life_ms is None:
         return {}
+    if len(history) == len(config.tenants) and all(
+        tenant in history and history[tenant].settled_at_ms == now_ms for tenant in config.tenants
+    ):
+        return history
     shares = dominant_shares(config, running)
     out: dict[str, History] = {}
     for tenant in config.tenants:
@@ -72,12 +77,12 @@ def dominant_shares(config: Config, running: Iterable[Running]) -> Mapping[str, 
     """The largest part, of any resource, that each tenant uses of all nominal quota of its tree; not weighted."""
     tree = quota_tree(config)
     points = [[0] * len(DIMENSIONS) for _ in tree.ids]
-    bounds = Bounds(tree, {})
-    for each in running:
-        charge = bounds.charge(each.job.tenant, each.attempt.demand)
+    bounds = _bounds(tree)
+    counts = Counter(bounds.charge(each.job.tenant, each.attempt.demand) for each in running)
+    for charge, times in counts.items():
         for node in charge.path:
             for place, amount in enumerate(charge.points):
-                points[node][place] += amount
+                points[node][place] += times * amount
     return {tenant: Fraction(max(points[node]), tree.unit) for node, tenant in enumerate(tree.ids)}
 
 
@@ -88,6 +93,12 @@ def in_points(tree: QuotaTree, history: Mapping[str, History]) -> Mapping[int, F
         for tenant, each in history.items()
         if each.value and tenant in tree.index
     }
+
+
+@lru_cache(maxsize=2)
+def _bounds(tree: QuotaTree) -> Bounds:
+    """Makes the charges of a tree, which say how much a job counts. No capacity changes that."""
+    return Bounds(tree, {})
 
 
 def _rounded(value: Fraction) -> Fraction:

@@ -96,9 +96,8 @@ class Ledger:
         self.walks = dict(register.walks)
         self.waiting = {leaf: Line(queue) for leaf, queue in register.queues.items()}
         self.is_calm = not register.over and not (field.policy.rebalance and self.is_limit_exceeded())
-        self.is_cautious = (
-            bool(self.budgets) or self.claims is not None or (field.policy.rebalance and not self.is_calm)
-        )
+        may_be_full = field.policy.rebalance and (bool(self.budgets) or not self.is_calm)
+        self.is_cautious = self.claims is not None or may_be_full
         self._counts_placed = False
         self._placings = 0
         self._placed_at: dict[Contender, int] = {}
@@ -153,6 +152,11 @@ class Ledger:
             if each not in self.placed and each not in self.displaced:
                 self.limits.remove(each.leaf)
                 self.budgets.let_go(each.leaf, held_by(each).cost, self.field.use_of(each))
+
+    def forget_history(self) -> None:
+        """From now on the fair order goes by what is counted alone."""
+        self.order = self.order.copy()
+        self.order.recall({})
 
     def has_place(self, contender: Contender) -> bool:
         """Whether limits, counting what is placed, let a running job stay: above them only where nothing new comes."""

@@ -35,8 +35,10 @@ class LeafNominal:
             why.is_unsure = True
             return None
         walk, trials = self._walks[contender.leaf], list[tuple[Choice, Change]]()
-        for choice in contender.choices:
-            change = walk.trial(contender, choice) if ledger.may_start(contender, choice) else None
+        affordable = [each for each in contender.choices if ledger.may_start(contender, each)]
+        why.is_unsure = len(affordable) < len(contender.choices)
+        for choice in affordable:
+            change = walk.trial(contender, choice)
             if change is None:
                 continue
             trials.append((choice, change))

@@ -1,6 +1,9 @@
 """Filling in fair order: whose turn it is gets its best job placed, until nothing can be placed any more."""
 
-from collections.abc import Hashable, Iterable, Mapping
+import heapq
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from fractions import Fraction
+from itertools import count
 from typing import Protocol
 
 from fairgate_scheduler.core.contenders import Contender
@@ -25,8 +28,8 @@ class Turns:
 
     A job that could not be placed is not looked at again, nor any of its equals, until something was taken out that
     stood in its way: as long as jobs are only added there is ever less room. For the same reason a steady way stays
-    what it is while there is room for it. So after each placing only those leaves are looked at again for which it may
-    have changed something. A cautious ledger has all of them looked at.
+    what it is while there is room for it, and while it is within the budgets. So after each placing only those leaves
+    are looked at again for which it may have changed something. A cautious ledger has all of them looked at.
     """
 
     def __init__(self, ledger: Ledger, lines: Mapping[int, Line], step: Filling, room: Room = Usage.room) -> None:
@@ -40,6 +43,8 @@ class Turns:
         self._unsteady: set[int] = set()
         self._unsure: set[int] = set()
         self._displacing: set[int] = set()
+        self._numbers = count()
+        self._costs: dict[int, list[tuple[Fraction, int, int, Way]]] = {}
 
     def run(self) -> None:
         """Place jobs until no leaf has one that can be placed."""
@@ -74,6 +79,7 @@ class Turns:
             if shift.is_more:
                 again.update(self._watch.narrowed(shift))
         again.update(self._full(leaf))
+        again.update(self._unaffordable(leaf))
         again.intersection_update((leaf, *self._turns))
         for shift in less:
             for each, group in self._watch.opened(shift):
@@ -89,6 +95,15 @@ class Turns:
         """The leaves that may not start another job because of this one's."""
         full, paths = self._ledger.limits.full_above(leaf), self._ledger.field.tree.paths
         return [each for each in self._turns if not full.isdisjoint(paths[each])] if full else ()
+
+    def _unaffordable(self, leaf: int) -> Iterator[int]:
+        """The leaves whose way is not within the budgets any more because of this one's job."""
+        for node, left in self._ledger.budgets.left_above(leaf):
+            costs = self._costs.get(node, [])
+            while costs and -costs[0][0] > left:
+                _, _, each, way = heapq.heappop(costs)
+                if each in self._turns and self._turns[each][1] is way:
+                    yield each
 
     def _unsettled(self, leaf: int, less: Iterable[Shift]) -> Iterable[int]:
         """The leaves of which all has to be looked at again: this one if it lost something, and those not sure why."""
@@ -140,6 +155,9 @@ class Turns:
         if leaf not in self._turns:
             self._ledger.order.enter(leaf)
         self._turns[leaf] = contender, way
+        if way.choice.cost and contender.held is None:
+            for node, _ in self._ledger.budgets.left_above(leaf):
+                heapq.heappush(self._costs.setdefault(node, []), (-way.choice.cost, next(self._numbers), leaf, way))
         if way.needs:
             self._unsteady.discard(leaf)
             self._watch.follow(leaf, way.needs)
