@@ -132,10 +132,6 @@ class SlowBooks:
             for node in self.config.paths[job.tenant]
         )
 
-    def fits_physically(self, jobs: list[Held], job: Held) -> bool:
-        """Whether there is capacity for it, whatever the quotas say."""
-        return all(self._fits_physically(jobs, job, row, {}) for row, amount in job.demand.items() if amount)
-
     def fits_quota(self, jobs: list[Held], job: Held) -> bool:
         """Whether there is quota for it, whatever is there."""
         rows = [row for row, amount in job.demand.items() if amount and row in self.declared(job.tenant)]

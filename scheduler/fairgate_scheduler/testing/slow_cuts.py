@@ -12,17 +12,20 @@ if TYPE_CHECKING:
 
 
 def drain(refill: "SlowRefill") -> None:
-    """What there would be no room for even without new jobs is placed first."""
+    """What there would be no room for even without new jobs is placed first; with a quota cut, what has quota beside all
+    that stay."""
     kept = {each for chosen in refill.selected.values() for each in chosen}
     rest = [each for each in refill.running if each not in refill.protected]
-    there = list(refill.placed)
+    there, stays = list(refill.placed), [each.held() for each in refill.placed]
     for each in [one for one in rest if one in kept] + [one for one in rest if one not in kept]:
-        beside = [one.held() for one in there]
+        if refill.policy.quota_cut is QuotaCut.RECLAIM and not refill.books.fits_quota(stays, each.held()):
+            continue
+        stays.append(each.held())
         short = refill.short(each, each.options[0], {one: one.options[0] for one in there})
-        fits = refill.books.fits(beside, each.held())
+        fits = refill.books.fits([one.held() for one in there], each.held())
         if fits and not (refill.policy.rebalance and (refill.budgets.full(each, there) or short)):
             there.append(each)
-        elif fits or refill.policy.quota_cut is QuotaCut.DRAIN or not refill.books.fits_physically(beside, each.held()):
+        else:
             refill.placed[each] = each.options[0]
             refill.protected.append(each)
 

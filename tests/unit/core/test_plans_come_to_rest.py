@@ -64,6 +64,34 @@ def test_a_cut_with_a_younger_job_that_can_not_be_evicted():
     assert sorted(world.running()) == ["a-1", "a-2", "a-3", "fixed"]
 
 
+def test_a_cut_that_takes_the_capacity_too():
+    # Where a flavor does not say what is there, a cut of quota is one of capacity. The youngest go, not those that they
+    # would leave without quota if they stayed for lack of capacity.
+    policy, row = Policy(quota_cut=QuotaCut.RECLAIM), GPU_ROW
+    world = World(config_of(Tenant("org"), Tenant("a", "org", quota={row: Quota(4)}), policy=policy))
+    world.submit_many("a", 4, takes("m", gpu=1))
+    world.cycle()
+    world.config = config_of(Tenant("org"), Tenant("a", "org", quota={row: Quota(2)}), policy=policy)
+    world.cycle()
+    assert sorted(world.running()) == ["a-1", "a-2"]
+
+
+def test_a_cut_that_takes_the_capacity_too_with_rebalance():
+    # The two youngest stayed, and with them the nominal of n was free again, for which z went, and so on in a ring.
+    policy = Policy(rebalance=True, priority_preemption=False, quota_cut=QuotaCut.RECLAIM)
+    tenants = [owner("m", "o"), Tenant("n", "m", quota={GPU_ROW: Quota(1)}), *(owner(each, "n") for each in "xy")]
+    tenants.append(owner("z", "m"))
+    world = World(config_of(Tenant("o", quota={GPU_ROW: Quota(3)}), *tenants, policy=policy))
+    for name, tenant in (("y-1", "y"), ("x-1", "x"), ("x-2", "x"), ("z-1", "z")):
+        world.submit(name, tenant, takes("m", gpu=1))
+        world.cycle()
+    assert len(world.attempts) == 4
+    world.config = config_of(Tenant("o", quota={GPU_ROW: Quota(1)}), *tenants, policy=policy)
+    world.cycle()
+    assert sorted(world.running()) == ["y-1", "z-1"]
+    assert not plan_cycle(world.snapshot(), world.now_ms)
+
+
 def test_a_cut_elsewhere_is_not_paid_by_who_is_within_its_own():
     # b can not be evicted and holds what a owns; a is within its own nominal with its own fixed job, so it stays.
     policy = Policy(quota_cut=QuotaCut.RECLAIM)
