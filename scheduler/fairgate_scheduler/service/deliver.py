@@ -17,6 +17,8 @@ from fairgate_scheduler.service.world import AttemptKey, World
 
 _logger = logging.getLogger(__name__)
 _BATCH: Final = 500
+LONGEST_MS: Final = 500
+"""How long one turn goes on with what waits: others of its steps are due too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,15 @@ class Courier:
         self._failures: dict[int, _Failure] = {}
 
     def deliver(self, now_ms: int) -> None:
-        """Carry out what waits. An order that fails is tried again later and holds up only its own attempt."""
+        """Carry out what waits, as much as there is time for. An order that fails is tried again later and holds up
+        only its own attempt.
+        """
+        until_ms = now_ms + LONGEST_MS
+        while self._deliver_some(now_ms) and self._app.clock.now_ms() < until_ms:
+            pass
+
+    def _deliver_some(self, now_ms: int) -> bool:
+        """Carry out the oldest orders. Whether there may be more that can be carried out."""
         orders = self._orders()
         self._failures = {
             each.stored.id: self._failures[each.stored.id] for each in orders if each.stored.id in self._failures
@@ -74,6 +84,7 @@ class Courier:
             with self._app.write() as writing:
                 for each in done:
                     writing.transaction.remove_effect(each)
+        return len(orders) >= _BATCH and bool(done)
 
     def next_due_ms(self) -> int | None:
         """When the next failed delivery is tried again."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairgate_scheduler.core.amounts import Row, format_quantity
-from fairgate_scheduler.core.holds import explain
+from fairgate_scheduler.core.contenders import Field, Obstacle
+from fairgate_scheduler.core.holds import NEVER, explain
 from fairgate_scheduler.core.jobs import Job, PodGroup
 from fairgate_scheduler.core.manifests.charge import count_fields, gangs, is_autoscaled
 from fairgate_scheduler.core.manifests.findings import child
@@ -34,12 +35,28 @@ class Asked:
     option_specs: tuple[OptionSpec, ...]
 
 
-def misfits(config: Config, asked: Asked) -> tuple[Violation, ...]:
-    """Why no option could ever start under this configuration, one violation a lack; none if one could."""
-    hold = explain(Snapshot(config, pending=(asked.job,)), asked.job.id, asked.job.submitted_at_ms)
-    if hold.reason not in _HOPELESS:
-        return ()
-    return tuple(each for report in hold.options for each in _lacks(config, asked, report))
+class Fitting:
+    """Tells what could never start. It keeps what it has reckoned of the configuration that it was asked of last."""
+
+    def __init__(self) -> None:
+        self._last: tuple[Config, Field] | None = None
+
+    def misfits(self, config: Config, asked: Asked) -> tuple[Violation, ...]:
+        """Why no option could ever start under this configuration, one violation a lack; none if one could."""
+        field = self._field(config)
+        job = asked.job
+        obstacles = (field.obstacle(job, index, option) for index, option in enumerate(job.options))
+        if not all(each in NEVER or each is Obstacle.NEVER_FITS for each in obstacles):
+            return ()
+        hold = explain(Snapshot(config, pending=(job,)), job.id, job.submitted_at_ms)
+        assert hold.reason in _HOPELESS, hold.reason
+        return tuple(each for report in hold.options for each in _lacks(config, asked, report))
+
+    def _field(self, config: Config) -> Field:
+        last = self._last
+        if last is None or last[0] is not config:
+            self._last = last = config, Field(Snapshot(config), 0)
+        return last[1]
 
 
 def _lacks(config: Config, asked: Asked, report: OptionReport) -> Iterator[Violation]:

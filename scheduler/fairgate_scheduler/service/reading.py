@@ -17,7 +17,7 @@ from fairgate_scheduler.documents.mapping import MappingDocument, read_mapping
 from fairgate_scheduler.documents.problems import DocumentError, Problem, suggest
 from fairgate_scheduler.ports import Submission
 from fairgate_scheduler.service.errors import InvalidArgument, Violation
-from fairgate_scheduler.service.fit import Asked, misfits
+from fairgate_scheduler.service.fit import Asked, Fitting
 
 ORIGIN: Final = "request"
 """Under this key of what is kept beside the manifest is the object that the job was applied as."""
@@ -87,8 +87,8 @@ def digest_of(request: SubmitRequest, content: str | None = None) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def prepare(request: SubmitRequest, config: Config, now_ms: int) -> Prepared:
-    """Check a request. The tenant is known to be a leaf.
+def prepare(request: SubmitRequest, config: Config, now_ms: int, fitting: Fitting | None = None) -> Prepared:
+    """Check a request. The tenant is known to be a leaf. ``fitting``: of whoever checks many.
 
     Raises:
         InvalidArgument: with everything that is wrong with the manifest, its options and the other fields.
@@ -108,7 +108,7 @@ def prepare(request: SubmitRequest, config: Config, now_ms: int) -> Prepared:
     if violations or document is None or understood is None:
         raise InvalidArgument(violations)
     job = _job(request, understood, config, now_ms)
-    lacks = misfits(config, Asked(job, document.data, understood.option_specs))
+    lacks = (fitting or Fitting()).misfits(config, Asked(job, document.data, understood.option_specs))
     if lacks:
         raise InvalidArgument(_with_line(each, document) for each in lacks)
     limit_warning = () if request.spec.time_limit_ms or understood.active_deadline_s else (_NO_LIMIT,)

@@ -8,9 +8,11 @@ from typing import Final
 
 from fairgate_scheduler.ports import ConfigVersion
 from fairgate_scheduler.service import reading
+from fairgate_scheduler.service.fit import Fitting
 from fairgate_scheduler.service.reading import Prepared, SubmitRequest, job_name
 
-MOST: Final = 500
+MOST: Final = 16 * 1024 * 1024
+"""Characters of all that is kept: as many as a thousand tenants with a dozen manifests each have."""
 LONGEST: Final = 64 * 1024
 """Characters of a manifest that is kept; the largest ones seldom come twice."""
 
@@ -25,6 +27,8 @@ class Templates:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[_Key, Prepared] = OrderedDict()
+        self._characters = 0
+        self._fitting = Fitting()
         self._turn = threading.Lock()
 
     def prepare(self, request: SubmitRequest, version: ConfigVersion, now_ms: int) -> Prepared:
@@ -38,16 +42,24 @@ class Templates:
             if known is not None:
                 self._kept.move_to_end(key)
         if known is None:
-            known = reading.prepare(replace(request, job_id=None), version.config, now_ms)
+            known = reading.prepare(replace(request, job_id=None), version.config, now_ms, self._fitting)
             if len(request.manifest_text) <= LONGEST:
                 self._keep(key, known)
         return _copy(known, request, now_ms)
 
     def _keep(self, key: _Key, prepared: Prepared) -> None:
         with self._turn:
+            if key not in self._kept:
+                self._characters += _size(key)
             self._kept[key] = prepared
-            while len(self._kept) > MOST:
-                self._kept.popitem(last=False)
+            while self._characters > MOST:
+                oldest, _ = self._kept.popitem(last=False)
+                self._characters -= _size(oldest)
+
+
+def _size(key: _Key) -> int:
+    """The characters of manifest and fields; what was understood of them takes some times as much."""
+    return len(key[2]) + len(key[3])
 
 
 def _copy(template: Prepared, request: SubmitRequest, now_ms: int) -> Prepared:

@@ -12,9 +12,9 @@ def reads(monkeypatch):
     """How often a manifest was really read."""
     seen = []
 
-    def counted(request, config, now_ms):
+    def counted(request, config, now_ms, *more):
         seen.append(request)
-        return prepare(request, config, now_ms)
+        return prepare(request, config, now_ms, *more)
 
     monkeypatch.setattr(reading, "prepare", counted)
     return seen
@@ -69,11 +69,12 @@ def test_what_is_refused_is_refused_again(rig, version):
 
 def test_only_so_many_are_kept_and_the_one_used_last_longest_ago_goes(rig, reads, version, monkeypatch):
     monkeypatch.setattr(templates, "MOST", 2)
+    monkeypatch.setattr(templates, "_size", lambda _key: 1)
     kept = Templates()
-    for name in ("one", "two", "one", "three", "one", "two"):
+    for name in ("one", "two", "one", "six", "one", "two"):
         kept.prepare(rig.request(name), version, 5)
     assert [each.manifest_text for each in reads] == [
-        rig.request(name).manifest_text for name in ("one", "two", "three", "two")
+        rig.request(name).manifest_text for name in ("one", "two", "six", "two")
     ]
 
 

@@ -55,7 +55,9 @@ class Pending:
         else:
             before = self._updates.get(job)
             version = stored_version if before is None else before["version_"]
-            self._updates[job] = {**row, "job_": job, "version_": version}
+            # Not the id: SQLite would look for everything that refers to it, in tables without an index for that too.
+            changed = {name: value for name, value in row.items() if name != "id"}
+            self._updates[job] = {**changed, "job_": job, "version_": version}
 
     def put_attempt(self, row: Row) -> None:
         """A new attempt, or a new state of one."""
