@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test check gen bench
+.PHONY: help demo test test-cluster test-cluster-full check gen bench
 
 # The first interpreter that is new enough; `make PYTHON=/path/to/python3.12 test` chooses another.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -17,17 +17,25 @@ PROTOS = $(wildcard proto/fairgate_api/v1/*.proto)
 OUT ?= proto
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-7s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
 
 demo: $(READY) ## see fair sharing at work on this machine, in about three minutes
 	@$(BIN)/fairgate demo
 
-test: $(READY) ## run all tests
+test: $(READY) ## run all tests that need no Kubernetes
 	@# A real Ray wants the machine for itself. Both halves are run, whatever the first one finds; 5: no such tests.
 	@trap 'exit 130' INT; failed=0; \
-		$(BIN)/pytest -m "not ray" -n 2 --dist loadgroup || failed=1; \
+		$(BIN)/pytest -m "not ray and not cluster and not cluster_full" -n 2 --dist loadgroup || failed=1; \
 		$(BIN)/pytest -m ray || [ $$? -eq 5 ] || failed=1; \
 		exit $$failed
+
+test-cluster: $(READY) ## run the tests on a real Kubernetes with Kueue and KubeRay: yours (KUBECONFIG), else its own
+	@[ -n "$${KUBECONFIG:-}" ] || $(BIN)/python tests/cluster prepare
+	@$(BIN)/pytest tests/cluster -m cluster
+
+test-cluster-full: $(READY) ## the same, and those that take long
+	@[ -n "$${KUBECONFIG:-}" ] || $(BIN)/python tests/cluster prepare
+	@$(BIN)/pytest tests/cluster -m "cluster or cluster_full"
 
 check: $(READY) ## format, lint, types, layers, wire contract, fresh stubs
 	$(BIN)/uv lock --check --offline --quiet --default-index https://pypi.org/simple

@@ -44,6 +44,15 @@ def control_plane(_alone: None) -> Iterator[Target]:
 
 
 @pytest.fixture(scope="session")
+def kubeconfig(request: pytest.FixtureRequest) -> Path:
+    """An API server that knows Kueue and KubeRay, where no pod needs to run: of ``KUBECONFIG``, else ``control_plane``."""
+    if given := os.environ.get("KUBECONFIG"):
+        return Path(given)
+    target: Target = request.getfixturevalue("control_plane")
+    return target.kubeconfig
+
+
+@pytest.fixture(scope="session")
 def _alone() -> Iterator[None]:
     """Two runs of the tests do not share clusters: the second waits."""
     with lock("cluster", "other tests use the cluster; waiting"):

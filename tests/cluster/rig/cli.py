@@ -1,10 +1,11 @@
-"""The rig by hand: ``python tests/cluster build|up|down|status|logs``."""
+"""The rig by hand: ``python tests/cluster build|prepare|up|down|status|logs``."""
 
 import argparse
 import sys
 
+from rig import host
 from rig.build import PROGRAMS, build
-from rig.cluster import Rig, logs
+from rig.cluster import Rig, logs, prepare
 from rig.errors import RigError
 from rig.paths import lock
 
@@ -25,6 +26,14 @@ def main() -> int:
 def _build(options: argparse.Namespace) -> int:
     for path in build(*options.name).values():
         print(path)
+    return 0
+
+
+def _prepare(_: argparse.Namespace) -> int:
+    problem = host.node_problem()
+    if problem:
+        sys.stderr.write(f"rig: {problem}\n")
+    prepare(has_node=problem is None)
     return 0
 
 
@@ -68,6 +77,8 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("build", help="build the programs (all of them without a name), and print where they lie")
     one.add_argument("name", nargs="*", metavar="NAME", help=", ".join(PROGRAMS))
     one.set_defaults(run=_build)
+    one = commands.add_parser("prepare", help="make all that can be made before a cluster is started")
+    one.set_defaults(run=_prepare)
     one = commands.add_parser("up", help="start a cluster and print its KUBECONFIG")
     one.add_argument("--no-node", action="store_true", help="control plane and fake nodes only: needs no root")
     one.set_defaults(run=_up)
