@@ -172,6 +172,11 @@ class Transaction(Protocol):
     def get_request(self, tenant: str, request_id: str) -> RequestRecord | None:
         """What this request id has been answered with."""
 
+    def get_requests(self, requests: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], RequestRecord]:
+        """What those of these request ids, each with its tenant, have been answered with that have; cheaper than one by
+        one.
+        """
+
     def put_request(self, record: RequestRecord) -> None:
         """Remember an answer. Raises StaleVersionError if the id is taken."""
 

@@ -118,6 +118,21 @@ class TestJobs:
         with store.transaction() as transaction:
             assert transaction.get_submission(job.id) == submission
 
+    def test_several_requests_at_once(self, store):
+        job = a_job()
+        records = [RequestRecord("physics", name, "d", job.id, 1) for name in ("a", "b", "c")]
+        keys = [("physics", "b"), ("physics", "none"), ("chemistry", "a"), ("physics", "c"), ("physics", "b")]
+        with store.transaction() as transaction:
+            insert(transaction, job)
+            for record in records[:2]:
+                transaction.put_request(record)
+            assert transaction.get_requests(keys) == {keys[0]: records[1]}
+        with store.transaction() as transaction:
+            assert transaction.get_requests(keys) == {keys[0]: records[1]}
+            transaction.put_request(records[2])
+            assert transaction.get_requests(keys) == {keys[0]: records[1], keys[3]: records[2]}
+            assert transaction.get_requests([]) == {}
+
     def test_a_submission_is_replaced(self, store):
         job, other = a_job(1), a_job(2)
         with store.transaction() as transaction:

@@ -74,6 +74,15 @@ def submit_many(app: App, requests: Sequence[SubmitRequest]) -> list[JobView | F
         return [_look_up(viewer, transaction, each) if isinstance(each, str) else each for each in answers]
 
 
+@dataclass(frozen=True, slots=True)
+class _Candidate:
+    """A request, what tells its content from other content, and whether it can be taken."""
+
+    request: SubmitRequest
+    digest: str
+    outcome: Prepared | FairgateError
+
+
 def _try_to_take(app: App, requests: Sequence[SubmitRequest]) -> "list[JobView | FairgateError | str] | None":
     """The answers; ``None``, and nothing done, if the configuration is not the one that was checked against."""
     version, now_ms = app.config_version(), app.clock.now_ms()
@@ -82,16 +91,16 @@ def _try_to_take(app: App, requests: Sequence[SubmitRequest]) -> "list[JobView |
         stored = writing.transaction.get_config()
         if (stored.etag if stored else None) != (version.etag if version else None):
             return None
+        _look_ahead(writing.transaction, candidates)
         return [_answer(writing, version, each) for each in candidates]
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidate:
-    """A request, what tells its content from other content, and whether it can be taken."""
-
-    request: SubmitRequest
-    digest: str
-    outcome: Prepared | FairgateError
+def _look_ahead(transaction: Transaction, candidates: Sequence[_Candidate]) -> None:
+    """One look for all that is asked for one by one afterwards."""
+    if len(candidates) > 1:
+        transaction.get_requests((each.request.tenant, each.request.request_id) for each in candidates)
+        prepared = [each.outcome for each in candidates if isinstance(each.outcome, Prepared)]
+        transaction.get_jobs(job_name(each.request.tenant, each.name) for each in prepared)
 
 
 def _consider(app: App, request: SubmitRequest, version: ConfigVersion | None, now_ms: int) -> _Candidate:

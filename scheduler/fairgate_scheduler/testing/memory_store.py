@@ -207,6 +207,10 @@ class MemoryTransaction:
     def get_request(self, tenant: str, request_id: str) -> RequestRecord | None:
         return self._reading().requests.get((tenant, request_id))
 
+    def get_requests(self, requests: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], RequestRecord]:
+        found = self._reading().requests
+        return {key: found[key] for key in dict.fromkeys(requests) if key in found}
+
     def put_request(self, record: RequestRecord) -> None:
         requests, key = self._writing().requests, (record.tenant, record.request_id)
         if key in requests:

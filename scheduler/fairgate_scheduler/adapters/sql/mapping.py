@@ -23,6 +23,9 @@ Column = tuple[str, Callable[[Any], Any] | None, Callable[[Any], Any] | None]
 """The name, and how a value gets into the column and out of it; ``None``: as it is."""
 
 
+_UNKNOWN = object()
+
+
 class RowMapping(Generic[T]):
     """How records of one dataclass lie in a table. Records with equal texts in a ``shared`` column share its value."""
 
@@ -46,6 +49,14 @@ class RowMapping(Generic[T]):
         return {
             name: getattr(record, name) if encode is None else encode(getattr(record, name))
             for name, encode, _ in self._columns
+        }
+
+    def changes(self, before: T | None, record: T) -> dict[str, Any]:
+        """The columns of a record that are not as they were before; ``None``: it is not known how they were."""
+        return {
+            name: value if encode is None else encode(value)
+            for name, encode, _ in self._columns
+            if (value := getattr(record, name)) is not (_UNKNOWN if before is None else getattr(before, name))
         }
 
     def record(self, values: Sequence[Any]) -> T:

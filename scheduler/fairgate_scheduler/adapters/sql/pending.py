@@ -1,5 +1,7 @@
 """Writes of one transaction that the database has not seen yet: those of one table go there in one statement."""
 
+from collections import defaultdict
+from collections.abc import Iterable
 from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, delete, insert, update
@@ -47,17 +49,15 @@ class Pending:
         self._new_jobs[row["id"]] = row
         self._rest[_submission].append({"job": row["id"], **submission})
 
-    def update_job(self, row: Row, stored_version: int) -> None:
-        """A job that is there in this version, or is waiting here."""
-        job = row["id"]
+    def update_job(self, job: str, changes: Row, stored_version: int) -> None:
+        """Some columns of a job that is there in this version, or is waiting here."""
         if job in self._new_jobs:
-            self._new_jobs[job] = row
-        else:
-            before = self._updates.get(job)
-            version = stored_version if before is None else before["version_"]
-            # Not the id: SQLite would look for everything that refers to it, in tables without an index for that too.
-            changed = {name: value for name, value in row.items() if name != "id"}
-            self._updates[job] = {**changed, "job_": job, "version_": version}
+            self._new_jobs[job].update(changes)
+            return
+        # Not the id: SQLite would look for everything that refers to it, in tables without an index for that too.
+        changes.pop("id", None)
+        before = self._updates.setdefault(job, {"job_": job, "version_": stored_version})
+        before.update(changes)
 
     def put_attempt(self, row: Row) -> None:
         """A new attempt, or a new state of one."""
@@ -95,9 +95,10 @@ class Pending:
         """
         _execute(connection, _INSERTS[_job], list(self._new_jobs.values()))
         self._new_jobs = {}
-        updates, self._updates = list(self._updates.values()), {}
-        if updates and connection.execute(_UPDATE_JOB, updates).rowcount < len(updates):
-            raise StaleVersionError(f"one of {', '.join(row['job_'] for row in updates)} was changed by another writer")
+        for updates in self._take_updates():
+            if connection.execute(_UPDATE_JOB, updates).rowcount < len(updates):
+                names = ", ".join(row["job_"] for row in updates)
+                raise StaleVersionError(f"one of {names} was changed by another writer")
         attempts = [row for rows in self._attempts.values() for row in rows.values()]
         _execute(connection, _PUT_ATTEMPT[connection.dialect.name], attempts)
         self._attempts = {}
@@ -106,6 +107,14 @@ class Pending:
             self._rest[table] = []
         _execute(connection, _REMOVE_EFFECT, self._removed_effects)
         self._removed_effects = []
+
+    def _take_updates(self) -> Iterable[list[Row]]:
+        """What waits of jobs that are there, those with the same columns together."""
+        groups: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
+        for row in self._updates.values():
+            groups[tuple(sorted(row))].append(row)
+        self._updates = {}
+        return groups.values()
 
 
 def _execute(connection: Connection, statement: Any, rows: list[Row]) -> None:

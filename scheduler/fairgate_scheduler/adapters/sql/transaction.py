@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, tuple_, update
 
 from fairgate_scheduler.adapters.sql import schema
 from fairgate_scheduler.adapters.sql.mapping import ATTEMPT, CONFIG, EFFECT, EVENT, HISTORY, JOB, REQUEST, SUBMISSION
@@ -86,6 +86,9 @@ _EVENTS_AFTER = (
 _GET_REQUEST = select(*(_request.c[name] for name in REQUEST.names)).where(
     _request.c.tenant == bindparam("tenant_"), _request.c.request_id == bindparam("request_id_")
 )
+_SOME_REQUESTS = select(*(_request.c[name] for name in REQUEST.names)).where(
+    tuple_(_request.c.tenant, _request.c.request_id).in_(bindparam("requests_", expanding=True))
+)
 _EFFECTS = select(_effect.c.id, *(_effect.c[name] for name in EFFECT.names)).order_by(_effect.c.id)
 _NEWEST_CONFIG = select(_config.c.id).order_by(_config.c.id.desc()).limit(1)
 _CONFIG_OF_ETAG = _NEWEST_CONFIG.where(_config.c.etag == bindparam("etag_"))
@@ -119,7 +122,8 @@ class SqlTransaction:
         self._read_only = read_only
         self._is_over = False
         self._pending = Pending()
-        self._new_requests: dict[tuple[str, str], RequestRecord] = {}
+        self._requests: dict[tuple[str, str], RequestRecord | None] = {}
+        """Every one that was asked for, or is new."""
         self._counters: dict[str, int] = {}
         self._counters_changed: set[str] = set()
         self._jobs: dict[str, Job] = {}
@@ -144,6 +148,8 @@ class SqlTransaction:
         for some in _in_parts(name for name in names if name not in self._jobs):
             for row in connection.execute(_SOME_JOBS, {"jobs_": some}):
                 self._keep(JOB.record(row))
+            for name in some:
+                self._versions.setdefault(name, None)
         return {name: self._jobs[name] for name in names if name in self._jobs}
 
     def has_job(self, job: str) -> bool:
@@ -193,7 +199,7 @@ class SqlTransaction:
         if version is None or version != job.version - 1:
             there = "is not there" if version is None else f"has version {version}"
             raise StaleVersionError(f"{job.id} {there}, so version {job.version} can not follow")
-        self._pending.update_job(JOB.row(job), version)
+        self._pending.update_job(job.id, JOB.changes(self._jobs.get(job.id), job), version)
         self._keep(job)
 
     def replace_submission(self, job: str, submission: Submission) -> None:
@@ -261,17 +267,27 @@ class SqlTransaction:
 
     def get_request(self, tenant: str, request_id: str) -> RequestRecord | None:
         connection = self._reading(flush=False)
-        if (tenant, request_id) in self._new_requests:
-            return self._new_requests[tenant, request_id]
-        row = connection.execute(_GET_REQUEST, {"tenant_": tenant, "request_id_": request_id}).first()
-        return None if row is None else REQUEST.record(row)
+        key = tenant, request_id
+        if key not in self._requests:
+            row = connection.execute(_GET_REQUEST, {"tenant_": tenant, "request_id_": request_id}).first()
+            self._requests[key] = None if row is None else REQUEST.record(row)
+        return self._requests[key]
+
+    def get_requests(self, requests: Iterable[tuple[str, str]]) -> Mapping[tuple[str, str], RequestRecord]:
+        connection = self._reading(flush=False)
+        keys = list(dict.fromkeys(requests))
+        unknown = iter([key for key in keys if key not in self._requests])
+        while some := list(islice(unknown, _AT_ONCE)):
+            found = (REQUEST.record(row) for row in connection.execute(_SOME_REQUESTS, {"requests_": some}))
+            self._requests |= {**dict.fromkeys(some), **{(each.tenant, each.request_id): each for each in found}}
+        return {key: record for key in keys if (record := self._requests[key]) is not None}
 
     def put_request(self, record: RequestRecord) -> None:
         self._writing()
         if self.get_request(record.tenant, record.request_id) is not None:
             raise StaleVersionError(f"request {record.request_id} of {record.tenant} is answered already")
         self._pending.put_request(REQUEST.row(record))
-        self._new_requests[record.tenant, record.request_id] = record
+        self._requests[record.tenant, record.request_id] = record
 
     def add_effect(self, effect: Effect) -> None:
         self._writing()
