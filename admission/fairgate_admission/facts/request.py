@@ -70,8 +70,8 @@ class Request:
 
 
 def read_request(fields: Mapping[str, Any]) -> Request:
-    """The request of a map with ``operation``, ``username``, ``groups``, ``subresource``, ``resource``, ``object``, ``old``,
-    and ``namespace`` and ``name`` where the object does not say them.
+    """The request of a map with ``operation``, ``username``, ``groups``, ``subresource``, ``resource``, ``object`` and
+    ``old``, and with ``namespace`` and ``name`` where the object does not say them.
 
     Raises:
         ManifestError: it is no request that could be judged: nested too deep, not an object, an unknown operation.

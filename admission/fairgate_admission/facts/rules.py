@@ -36,7 +36,6 @@ _WEBHOOK: Final = {
     "FG-LIN-003": "An owner that is named exists",
     "FG-LIN-004": "An owner that is named has the uid that is named",
     "FG-LIN-005": "The last owner is an admitted attempt of the namespace's tenant",
-    "FG-LIN-006": "An attempt is found within a few owners",
     "FG-TPL-002": "A template asks for whole, countable amounts, in its pods",
     "FG-TPL-003": "A controller's object for an attempt is within what was admitted",
     "FG-SCALE-001": "What asks for devices is not scaled up",

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import Amount, parse_quantity
 from fairgate_scheduler.core.manifests.findings import ManifestError
-from fairgate_scheduler.core.manifests.plain import Plain, normalize
+from fairgate_scheduler.core.manifests.plain import Plain, get_map, get_text, normalize
 from fairgate_scheduler.documents.mapping import MappingDocument, read_mapping
 from fairgate_scheduler.documents.nodes import child_path
 from fairgate_scheduler.documents.problems import DocumentError, Problem, suggest
@@ -36,7 +36,7 @@ def read_attack_file(text: str, file: str) -> AttackFile:
     cases = [
         case
         for index, item in enumerate(reader.items(data, "cases", ""))
-        if (case := _read_case(reader, item, f"cases[{index}]")) is not None
+        if (case := _read_case(reader, item, f"cases[{index}]", setting)) is not None
     ]
     if reader.problems:
         raise DocumentError(reader.problems)
@@ -158,14 +158,14 @@ def _read_group(reader: _Reader, value: Any, path: str) -> AdmittedGroup:
     return AdmittedGroup(count, reader.count(fields, "max", path, count), requests)
 
 
-def _read_case(reader: _Reader, value: Any, path: str) -> Case | None:
+def _read_case(reader: _Reader, value: Any, path: str, setting: Setting) -> Case | None:
     known = len(reader.problems)
     fields = reader.map(value, path, _CASE, ("name", "as", "operation", "want"))
     caller = reader.map(fields.get("as"), f"{path}.as", ("username", "groups"), ("username",))
     want = reader.choice(fields, "want", path, ("deny", "allow"))
     layer = reader.choice(fields, "layer", path, tuple(map(str, Layer)))
     operation = reader.choice(fields, "operation", path, OPERATIONS)
-    request = {
+    request: dict[str, Any] = {
         "operation": operation,
         "username": reader.text(caller, "username", f"{path}.as"),
         "groups": reader.items(caller, "groups", f"{path}.as"),
@@ -174,6 +174,8 @@ def _read_case(reader: _Reader, value: Any, path: str) -> Case | None:
     }
     if len(reader.problems) > known:
         return None
+    if operation == "UPDATE" and not request["old"]:
+        request["old"] = _as_it_is(request["object"], setting)
     try:
         read = read_request(request)
     except ManifestError as error:
@@ -182,6 +184,18 @@ def _read_case(reader: _Reader, value: Any, path: str) -> Case | None:
         return None
     name, rule = reader.text(fields, "name", path), reader.text(fields, "rule", path)
     return Case(name, reader.document.line_of(path), read, want == "allow", Layer(layer), rule)
+
+
+def _as_it_is(manifest: Plain, setting: Setting) -> Plain:
+    """What an update that does not say it would change: the live object, or one of that name without content."""
+    head = {key: manifest.get(key) for key in ("apiVersion", "kind")}
+    place = {key: get_text(get_map(manifest, "metadata"), key) for key in ("namespace", "name")}
+    for each in setting.objects:
+        if all(each.get(key) == value for key, value in head.items()) and all(
+            get_text(get_map(each, "metadata"), key) == value for key, value in place.items()
+        ):
+            return each
+    return {**head, "metadata": place}
 
 
 def _plain(reader: _Reader, value: Any, path: str) -> Plain:

@@ -153,7 +153,7 @@ def _platform(request: Request, tenant: str | None) -> Denial | None:
         ("", "ResourceQuota"): "FG-QUOTA-001",
     }
     rule = kinds.get((request.group, request.kind))
-    if rule is None or is_admin(request.groups) or _is_of_system(request.username):
+    if rule is None or request.subresource or is_admin(request.groups) or _is_of_system(request.username):
         return None
     if rule == "FG-QUOTA-001" and tenant is None:
         return None
