@@ -45,6 +45,8 @@ class Objects:
     changed: threading.Condition = field(default_factory=lambda: threading.Condition(threading.RLock()))
     drops: int = 0
     """How often all watches were cut off."""
+    ends: int = 0
+    """How often all watches were ended as if their time were over."""
 
     def find(self, kind: Kind, key: Key) -> Record | None:
         """An object, or None."""
@@ -84,6 +86,12 @@ class Objects:
             self.drops += 1
             self.changed.notify_all()
 
+    def end_watches(self) -> None:
+        """End all watches as if their time were over, as a server does that is being restarted."""
+        with self.changed:
+            self.ends += 1
+            self.changed.notify_all()
+
     def _tell(self, change: Change) -> None:
         self.history.append(change)
         self.changed.notify_all()
@@ -101,6 +109,7 @@ class FakeWatch:
         self._selects = selects
         self._ends_at = time.monotonic() + timeout_s
         self._drops = objects.drops
+        self._ends = objects.ends
         self._is_closed = False
         self._told = version
         self._check_version()
@@ -118,7 +127,7 @@ class FakeWatch:
                 if event := self._next_event():
                     return event
                 left_s = self._ends_at - time.monotonic()
-                if left_s <= 0:
+                if left_s <= 0 or self._ends != self._objects.ends:
                     return self._bookmark()
                 self._objects.changed.wait(left_s)
             raise StopIteration

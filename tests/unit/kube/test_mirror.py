@@ -304,7 +304,7 @@ def test_a_server_that_ends_each_watch_at_once_is_not_asked_without_end():
     world = World(Selection(watch_s=60))
     waits = []
     for _ in range(3):
-        closer = threading.Timer(0.05, lambda: world.mirror._watch.close())
+        closer = threading.Timer(0.05, world.api.objects.end_watches)
         closer.start()
         waits.append(world.mirror.step())
         closer.join()

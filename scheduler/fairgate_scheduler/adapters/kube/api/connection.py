@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import urllib3
+import yaml
 from kubernetes.client import ApiClient, Configuration
 from kubernetes.client.exceptions import ApiException
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
@@ -45,7 +46,7 @@ class Connection:
                 load_incluster_config(client_configuration=configuration)
             else:
                 load_kube_config(str(kubeconfig), context, configuration, persist_config=False)
-        except (ConfigException, OSError) as error:
+        except (ConfigException, OSError, yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
             where = f"kubeconfig {kubeconfig}" if kubeconfig else "the pod's service account"
             raise ForbiddenError(f"{where}: {error}") from error
         return cls(configuration)
@@ -61,6 +62,24 @@ class Connection:
         """The body of a successful answer. Raises the ``ApiError`` for any other, UnavailableError for none."""
         response = self._request(method, path, query or {}, body, content)
         return response.data
+
+    def send_json(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str | int] | None = None,
+        body: Mapping[str, Any] | None = None,
+        content: str = "application/json",
+    ) -> dict[str, Any]:
+        """The same, read. What is no object is no answer of an API server but of something before it."""
+        raw = self.send(method, path, query, body, content)
+        try:
+            answer = json.loads(raw)
+        except ValueError as error:
+            raise UnavailableError(f"{method} {path}: the answer is not JSON: {raw[:200]!r}") from error
+        if not isinstance(answer, dict):
+            raise UnavailableError(f"{method} {path}: the answer is no object: {raw[:200]!r}")
+        return answer
 
     def stream(self, path: str, query: Mapping[str, str | int], silence_s: float) -> urllib3.BaseHTTPResponse:
         """An answer that is to be read as it comes; raises as ``send`` does. The caller closes it."""
@@ -93,6 +112,7 @@ class Connection:
                 timeout=urllib3.Timeout(connect=CONNECT_S, read=silence_s or READ_S),
                 retries=_READS if method == "GET" else False,
                 preload_content=silence_s is None,
+                redirect=False,
             )
             if response.status >= 300:
                 raise error_of(response.status, response.data)

@@ -1,6 +1,5 @@
 """The client of a real API server: manifests over HTTP."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -109,13 +108,13 @@ class HttpApi:
     def _object(
         self, kind: Kind, method: str, path: str, body: Manifest | None = None, content: str = "application/json"
     ) -> Manifest:
-        return with_kind(kind, json.loads(self._connection.send(method, path, body=body, content=content)))
+        return with_kind(kind, self._connection.send_json(method, path, body=body, content=content))
 
     def _pages(self, path: str, query: Mapping[str, str | int]) -> Iterator[dict[str, Any]]:
-        page = json.loads(self._connection.send("GET", path, query))
+        page = self._connection.send_json("GET", path, query)
         yield page
         while token := page["metadata"].get("continue"):
-            page = json.loads(self._connection.send("GET", path, {**query, "continue": token}))
+            page = self._connection.send_json("GET", path, {**query, "continue": token})
             yield page
 
 
