@@ -46,7 +46,7 @@ TRUSTED: Final = (
     WORKLOAD_CONTROLLERS | _HOUSEKEEPERS | {KUEUE, KUBERAY, SCHEDULER, KUBE_SCHEDULER, COLLECTOR, NAMESPACES, CLAIMS}
 )
 """Parts of the system. Everybody else is a tenant to the gate, people of the platform and accounts of robots too."""
-ADMIN_GROUPS: Final = frozenset({"system:masters", "fairgate:admins"})
+ADMIN_GROUPS: Final = frozenset({"system:masters", "kubeadm:cluster-admins", "fairgate:admins"})
 """Who may change what the gate itself rests on: namespaces' labels, nodes, device classes, quota objects."""
 
 Owner = tuple[str, str]

@@ -15,7 +15,7 @@ class Request:
     """Who wants to do what. ``object`` is what would be stored, ``old`` what is; normalized, {} where there is none.
 
     ``resource`` is the plural that the request was made to; "" if it is not known, as in an attack file. ``name`` is ""
-    while ``generateName`` has not been filled in.
+    while ``generateName`` has not been filled in. ``options``: those of the operation, such as ``propagationPolicy``.
     """
 
     operation: str
@@ -27,6 +27,7 @@ class Request:
     resource: str = ""
     namespace: str = ""
     name: str = ""
+    options: Plain = field(default_factory=dict)
 
     @property
     def current(self) -> Plain:
@@ -70,8 +71,8 @@ class Request:
 
 
 def read_request(fields: Mapping[str, Any]) -> Request:
-    """The request of a map with ``operation``, ``username``, ``groups``, ``subresource``, ``resource``, ``object`` and
-    ``old``, and with ``namespace`` and ``name`` where the object does not say them.
+    """The request of a map with ``operation``, ``username``, ``groups``, ``subresource``, ``resource``, ``object``,
+    ``old`` and ``options``, and with ``namespace`` and ``name`` where the object does not say them.
 
     Raises:
         ManifestError: it is no request that could be judged: nested too deep, not an object, an unknown operation.
@@ -99,4 +100,5 @@ def read_request(fields: Mapping[str, Any]) -> Request:
         resource=str(fields.get("resource") or ""),
         namespace=str(fields.get("namespace") or get_text(metadata, "namespace")),
         name=str(fields.get("name") or get_text(metadata, "name")),
+        options=get_map(dict(fields), "options"),
     )

@@ -74,6 +74,7 @@ _WEBHOOK: Final = {
 _POLICY: Final = {
     "FG-NS-001": "There are no devices in namespaces that are no tenant's",
     "FG-NS-002": "Labels that say what may happen in a namespace are admins' to write",
+    "FG-DEL-002": "What a RayJob or a RayCluster has made is deleted with it",
     "FG-KUEUE-001": "Kueue's objects are written by Kueue and our scheduler alone",
     "FG-KUEUE-002": "Tenants do not ask for nodes outside of quotas",
     "FG-STATUS-001": "The status of jobs is written by what runs them",

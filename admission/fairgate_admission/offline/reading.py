@@ -17,7 +17,7 @@ from fairgate_admission.offline.cases import AttackFile, Case, Layer, Setting
 _ROOT: Final = ("version", "name", "world", "cases")
 _WORLD: Final = ("tenants", "queues", "accelerators", "admitted", "objects", "lookup_errors")
 _CASE: Final = (
-    "name", "as", "operation", "subresource", "resource", "object", "old", "want", "layer", "rule",
+    "name", "as", "operation", "subresource", "resource", "options", "object", "old", "want", "layer", "rule",
 )  # fmt: skip
 
 
@@ -170,7 +170,7 @@ def _read_case(reader: _Reader, value: Any, path: str, setting: Setting) -> Case
         "username": reader.text(caller, "username", f"{path}.as"),
         "groups": reader.items(caller, "groups", f"{path}.as"),
         **{key: reader.text(fields, key, path) for key in ("subresource", "resource")},
-        **{key: reader.map(fields.get(key), child_path(path, key), ()) for key in ("object", "old")},
+        **{key: reader.map(fields.get(key), child_path(path, key), ()) for key in ("object", "old", "options")},
     }
     if len(reader.problems) > known:
         return None

@@ -64,7 +64,8 @@ def _devices(request: Request, tenant: str | None) -> Denial | None:
     """No devices outside of tenants' namespaces; in them only what controllers make."""
     is_pod = (request.group, request.kind) == ("", "Pod") and request.operation == "CREATE"
     is_template = request.kind in BUILT_IN.get(request.group, ())
-    if request.subresource or not (is_pod or is_template) or not _is_written(request):
+    is_ray = request.group == "ray.io" and tenant is None  # in tenants' namespaces it has rules of its own
+    if request.subresource or not (is_pod or is_template or is_ray) or not _is_written(request):
         return None
     demand = workload_demand(request.object)
     if not demand.accelerated:
@@ -93,6 +94,17 @@ def _ray_objects(request: Request, tenant: str | None) -> Denial | None:
     if request.is_update and request.username == autoscaler_of(request.namespace, request.name):
         return None
     return Denial("FG-RAY-002", "kind", f"a {request.kind} is not for users to make or change", SUBMIT)
+
+
+def _orphans(request: Request, tenant: str | None) -> Denial | None:
+    """A cluster without its RayJob would run on when the quota is free."""
+    is_ray = tenant is not None and request.group == "ray.io" and request.operation == "DELETE"
+    if not is_ray or request.username in _RAY_WRITERS:
+        return None
+    if request.options.get("propagationPolicy") != "Orphan" and request.options.get("orphanDependents") is not True:
+        return None
+    found = "would leave running what it has made"
+    return Denial("FG-DEL-002", "propagationPolicy", found, "delete it without --cascade=orphan")
 
 
 def _kueue_objects(request: Request, tenant: str | None) -> Denial | None:
@@ -182,5 +194,5 @@ def _namespaces(request: Request, tenant: str | None) -> Denial | None:
 
 _Rule = Callable[[Request, str | None], Denial | None]
 _RULES: Final[tuple[_Rule, ...]] = (
-    _devices, _ray_objects, _kueue_objects, _status, _bindings, _claims, _platform, _namespaces,
+    _devices, _ray_objects, _orphans, _kueue_objects, _status, _bindings, _claims, _platform, _namespaces,
 )  # fmt: skip

@@ -14,7 +14,7 @@ from fairgate_admission.facts.request import Request
 from fairgate_admission.facts.verdict import Denial
 from fairgate_admission.facts.world import World
 
-_FINALIZERS: Final = ("foregroundDeletion", "orphan")
+_RAY: Final = "ray.io"
 _LEAVE: Final = "leave it as it is"
 _REMOVE: Final = "remove it"
 
@@ -38,7 +38,7 @@ def _reserved(request: Request, world: World) -> Iterator[Denial]:
 
 def _is_of_request(request: Request, kind: str, key: str, world: World) -> bool:
     """What a RayJob that is a request may say; its own annotations are read by ``ray_requests``."""
-    if (request.group, request.kind) != ("ray.io", "RayJob"):
+    if (request.group, request.kind) != (_RAY, "RayJob"):
         return False
     if kind == "annotations":
         return key in request.labels(kind) and (key.startswith(names.FAIRGATE) or key in names.RAY_OPTIONS)
@@ -62,6 +62,8 @@ def _in_templates(request: Request) -> Iterator[Denial]:
     for pods in workload_demand(request.object).pod_sets:
         if not pods.path:
             continue  # a pod's metadata is the object's own
+        if request.group == _RAY:
+            yield from _kept(pods.template, pods.path)
         for kind in ("labels", "annotations"):
             new = get_map(pods.template, "metadata", kind)
             was = get_map(old.get(pods.path, {}), "metadata", kind)
@@ -70,6 +72,14 @@ def _in_templates(request: Request) -> Iterator[Denial]:
                 yield Denial(
                     "FG-LABEL-001", at, _found(key, new, was) if key != names.QUEUE else f"sets {key}", _REMOVE
                 )
+
+
+def _kept(template: Plain, path: str) -> Iterator[Denial]:
+    """KubeRay copies all of a template's metadata to its pods."""
+    for key in ("finalizers", "ownerReferences"):
+        if get_map(template, "metadata").get(key):
+            found = "every pod would get it, and would be kept or taken for another's"
+            yield Denial("FG-FIN-001", f"{path}.metadata.{key}", found, _REMOVE)
 
 
 def _owners(request: Request) -> Iterator[Denial]:
@@ -98,8 +108,8 @@ def _finalizers(request: Request) -> Iterator[Denial]:
     old = get_list(get_map(request.old, "metadata"), "finalizers")
     new = get_list(request.metadata, "finalizers")
     for index, name in enumerate(new):
-        if name not in old and name not in _FINALIZERS:
-            found = f"the finalizer {name!r} would keep it after it has ended"
+        if name not in old:
+            found = f"the finalizer {name!r} would keep it, or what it has made, after it has ended"
             yield Denial("FG-FIN-001", f"metadata.finalizers[{index}]", found, _REMOVE)
     for name in old:
         if name not in new and str(name).startswith(names.RESERVED):
@@ -107,7 +117,7 @@ def _finalizers(request: Request) -> Iterator[Denial]:
 
 
 def _holds_capacity(request: Request) -> bool:
-    if request.group == "ray.io":
+    if request.group == _RAY:
         return True
     return _asks_for_devices(request.object) or _asks_for_devices(request.old)
 

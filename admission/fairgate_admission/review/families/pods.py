@@ -27,7 +27,7 @@ def check(request: Request, world: World, tenant: str) -> list[Denial]:
     has_devices, settings = bool(demand.accelerators), world.settings
     out = denials("FG-POD-002", demand.findings)
     out += _mirror(request)
-    out += check_always(request.object, "", has_devices, settings)
+    out += _without_default(check_always(request.object, "", has_devices, settings), request, world)
     if request.is_update:
         out += _check_update(request)
         out += _new_concerns(request, check_unproven(request.object, "", has_devices, settings), world, tenant)
@@ -39,6 +39,16 @@ def check(request: Request, world: World, tenant: str) -> list[Denial]:
     if concerns and is_trusted(request.username) and isinstance(prove(request, world, tenant), Reservation):
         return out
     return [*out, *concerns]
+
+
+def _without_default(found: list[Denial], request: Request, world: World) -> list[Denial]:
+    """The cluster's own default priority class is written into every pod before it gets here."""
+    name = get_text(get_map(request.object, "spec"), "priorityClassName")
+    if all(denial.rule != "FG-PRIO-001" for denial in found) or name.startswith("system-"):
+        return found
+    priority_class = world.get("scheduling.k8s.io/v1", "PriorityClass", "", name)
+    is_default = (priority_class or {}).get("globalDefault") is True
+    return [denial for denial in found if not is_default or denial.rule != "FG-PRIO-001"]
 
 
 def _prove(request: Request, world: World, tenant: str) -> Reservation | Denial:

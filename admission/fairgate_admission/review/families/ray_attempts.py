@@ -98,7 +98,8 @@ def _check_kueue(request: Request, world: World, tenant: str) -> list[Denial]:
         out.append(Denial("FG-RAY-011", "spec", found, "change node selectors, tolerations, gates, labels only"))
     is_started = get_map(request.object, "spec").get("suspend") is not True
     if is_started and get_map(request.old, "spec").get("suspend") is True:
-        reservation = world.reservation(get_text(request.metadata, "uid"))
+        uid = get_text(request.metadata, "uid")
+        reservation = world.reservation(uid) if uid else world.reservation_named(tenant, request.name)
         if reservation is None or reservation.tenant != tenant:
             found = "would start a RayJob that is no admitted attempt"
             out.append(Denial("FG-RAY-004", "spec.suspend", found, "leave it suspended"))
