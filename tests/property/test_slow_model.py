@@ -60,6 +60,7 @@ def make_policy(chance: random.Random) -> Policy:
         priority_preemption=chance.random() < 0.6,
         min_runtime_ms=chance.choice((0, 0, 3)),
         quota_cut=chance.choice(list(QuotaCut)),
+        history_half_life_ms=chance.choice((None, None, 2)),
         dominant_resources=chance.choice((kinds, kinds, kinds[:1], kinds[1:])),
     )
 
@@ -113,6 +114,7 @@ class Life(RuleBasedStateMachine):
     def begin(self, seed):
         chance = random.Random(seed)
         self.world = World(make_config(chance))
+        self.world.settle()
         self.shapes = [make_option(chance) for _ in range(6)]
         self.happens(chance, arrivals=16)
 
@@ -165,6 +167,7 @@ class Life(RuleBasedStateMachine):
     @rule(seed=seeds, duration_ms=st.integers(1, 4))
     def time_passes(self, seed, duration_ms):
         self.world.now_ms += duration_ms
+        self.world.settle()
         self.happens(random.Random(seed))
 
     @invariant()

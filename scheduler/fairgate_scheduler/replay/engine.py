@@ -11,13 +11,14 @@ from typing import Final
 from fairgate_scheduler.core.admissible import SubmitRefused, check_submit, limited_subtrees
 from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.replay.books import Books
+from fairgate_scheduler.replay.forecasts import Forecaster
 from fairgate_scheduler.replay.load import Arrival
 
 PROGRESS_EVERY: Final = 512
 IN_VAIN_MIN: Final = 1_000
 IN_VAIN_PER_JOB: Final = 20
-"""After so many evictions in a row, and so many for each job that is there, in which no job finished, none ever will:
-jobs that do not checkpoint take turns (``rebalance`` with a history does that) and begin anew each time."""
+"""After so many evictions in a row, and so many for each job that is there, in which no job finished or kept any work,
+and if nobody has run all the while, none ever will: jobs take turns and begin anew. No plan should do that."""
 IN_VAIN: Final = "EVICTED_IN_VAIN"
 NOT_REACHED: Final = "NOT_REACHED"
 
@@ -67,29 +68,39 @@ def replay(
     arrivals: Sequence[Arrival],
     checkpoint_every_ms: int | None = None,
     progress: Progress | None = None,
+    forecaster: Forecaster | None = None,
 ) -> Replayed:
-    """Run every job of a log. Each checkpoints every ``checkpoint_every_ms`` of its work, or never.
+    """Run every job of a log. Each checkpoints every ``checkpoint_every_ms`` of its work, or never. ``forecaster``: is
+    told who comes in and who ends.
 
     Raises:
         AssertionError: the core has found that it would break one of its own laws.
     """
-    engine = _Engine(config, arrivals, checkpoint_every_ms)
+    engine = _Engine(config, arrivals, checkpoint_every_ms, forecaster)
     engine.run(progress)
     return Replayed(tuple(engine.outcomes.values()), engine.cycles)
 
 
 class _Engine:
-    def __init__(self, config: Config, arrivals: Sequence[Arrival], checkpoint_every_ms: int | None) -> None:
+    def __init__(
+        self,
+        config: Config,
+        arrivals: Sequence[Arrival],
+        checkpoint_every_ms: int | None,
+        forecaster: Forecaster | None,
+    ) -> None:
         self.outcomes = {each.job.id: Outcome(each) for each in arrivals}
         self.cycles = 0
         self.now_ms = 0
         self._config = config
         self._checkpoint_every_ms = checkpoint_every_ms
+        self._forecaster = forecaster
         self._books = Books(config)
         self._arrivals = sorted(arrivals, key=lambda each: (each.job.submitted_at_ms, each.job.sequence))[::-1]
         self._ends: list[tuple[int, int, str]] = []
         self._wakes: list[int] = []
         self._in_vain = 0
+        self._in_vain_since_ms = 0
         self._limited = any(tenant.max_pending_jobs is not None for tenant in config.tenants.values())
 
     def run(self, progress: Progress | None) -> None:
@@ -99,8 +110,13 @@ class _Engine:
             self._books.settle(instant)
             while self._ends and self._ends[0][0] == instant:
                 finished += self._end(*heapq.heappop(self._ends)[1:])
+            new = []
             while self._arrivals and self._arrivals[-1].job.submitted_at_ms == instant:
-                self._submit(self._arrivals.pop())
+                new.append(self._arrivals.pop())
+                self._submit(new[-1])
+            if self._forecaster is not None:
+                names = [each.job.id for each in new]
+                self._forecaster.submitted(names, lambda: self._books.snapshot(self.now_ms), instant)
             self._settle()
             instants += 1
             if progress is not None and instants % PROGRESS_EVERY == 0:
@@ -115,7 +131,9 @@ class _Engine:
     def _is_in_vain(self) -> bool:
         """Whether jobs only take turns, and none will ever finish."""
         there = len(self._books.pending) + len(self._books.running)
-        return self._in_vain > IN_VAIN_MIN and self._in_vain > IN_VAIN_PER_JOB * there
+        if self._in_vain <= IN_VAIN_MIN or self._in_vain <= IN_VAIN_PER_JOB * there:
+            return False
+        return all(each.attempt.admitted_at_ms >= self._in_vain_since_ms for each in self._books.running.values())
 
     def _next(self) -> int | None:
         """The next instant at which something may change; ``None``: nothing will any more."""
@@ -170,7 +188,6 @@ class _Engine:
             heapq.heappush(self._wakes, self.now_ms + self._config.policy.min_runtime_ms)
 
     def _preempt(self, name: str) -> None:
-        self._in_vain += 1
         running = self._books.running[name]
         job, attempt = running.job, running.attempt
         begin_ms = attempt.admitted_at_ms
@@ -179,6 +196,9 @@ class _Engine:
             speed = job.options[attempt.option].speed
             work_ms = job.done_ms + (self.now_ms - begin_ms) * speed.numerator // speed.denominator
             kept_ms = work_ms // self._checkpoint_every_ms * self._checkpoint_every_ms
+        self._in_vain = self._in_vain + 1 if kept_ms == job.done_ms else 0
+        if self._in_vain <= 1:
+            self._in_vain_since_ms = self.now_ms
         self._books.preempt(running, kept_ms, self.now_ms)
         self.outcomes[name].runs.append(Run(attempt.option, begin_ms, self.now_ms, kept_ms - job.done_ms))
         self._wake_when_pending(self.now_ms, job.fallback_after_ms)
@@ -193,6 +213,8 @@ class _Engine:
         kept_ms = outcome.arrival.run_ms - running.job.done_ms
         outcome.runs.append(Run(running.attempt.option, running.attempt.admitted_at_ms, self.now_ms, kept_ms))
         outcome.finished_at_ms = self.now_ms
+        if self._forecaster is not None:
+            self._forecaster.finished(running.job, outcome.arrival.run_ms)
         return True
 
     def _wake_when_pending(self, since_ms: int, fallback_after_ms: int) -> None:

@@ -21,6 +21,7 @@ from fairgate_scheduler.core.lifecycle import Change, Observation, Phase
 from fairgate_scheduler.core.plan import plan_cycle
 from fairgate_scheduler.core.snapshot import HoldReason, Snapshot
 from fairgate_scheduler.core.tenancy import QuotaCut
+from fairgate_scheduler.documents.scalars import format_duration
 from fairgate_scheduler.scenario import deeds
 from fairgate_scheduler.scenario.deeds import Refused
 from fairgate_scheduler.scenario.invariants import (
@@ -48,6 +49,9 @@ from fairgate_scheduler.scenario.world import World
 
 CYCLES_MAX: Final = 10
 """A plan, applied and planned again, changes nothing: two cycles are all that an instant needs."""
+IN_VAIN_MAX: Final = 1_000
+"""So many evictions in a row, in which no job ended or kept any work and nothing came from outside, while nobody has
+run all the time: jobs take turns for ever. No plan should do that."""
 IDLE_INSTANTS_MAX: Final = 200
 """After so many instants in which jobs only come back from a stockout without end, the story is over."""
 
@@ -69,6 +73,8 @@ class Engine:
         self._stockouts: dict[str, int | None] = {}
         self._excess: Excess = {}
         self._events = sorted(story.events, key=lambda event: (event.at_ms, event.index))[::-1]
+        self._in_vain = 0
+        self._in_vain_since_ms = 0
         self._submits = sorted(story.jobs.values(), key=lambda job: (job.at_ms, job.order))[::-1]
 
     def run(self, stops: Mapping[int, Callable[[], None]]) -> None:
@@ -89,6 +95,7 @@ class Engine:
             idle = idle + 1 if not to_come and self._is_idle() else 0
             self.now_ms = min(to_come + timers)
             self._instant()
+            self._check_progress(is_last=not to_come)
             if waiting and waiting[-1] == self.now_ms:
                 stops[waiting.pop()]()
 
@@ -132,6 +139,16 @@ class Engine:
         self._excess = now
         check_jobs(self.world, len(self.story.jobs) - len(self.rejected) - len(self._submits))
 
+    def _check_progress(self, *, is_last: bool) -> None:
+        if is_last and self._in_vain > IN_VAIN_MAX:
+            running = [attempt for _, attempt in self.world.running()]
+            if all(attempt.admitted_at_ms >= self._in_vain_since_ms for attempt in running):
+                names = ", ".join(sorted(attempt.job for attempt in running))
+                raise BrokenPromiseError(
+                    f"jobs take turns for ever: {self._in_vain} evictions since "
+                    f"{format_duration(self._in_vain_since_ms)}, and no job ended or kept any work; now run: {names}"
+                )
+
     def _settle(self) -> None:
         for _ in range(CYCLES_MAX):
             self.cycles += 1
@@ -158,8 +175,11 @@ class Engine:
             self._observe(job.id, attempt.number, Phase.RUNNING)
 
     def _preempt(self, job: Job, reason: str) -> None:
-        attempt = self._held(job.id)
-        self._evict(attempt, lifecycle.preempt(job, attempt, reason, self.now_ms, self._kept_ms(job, attempt)))
+        attempt, kept_ms = self._held(job.id), self._kept_ms(job, self._held(job.id))
+        self._in_vain = self._in_vain + 1 if kept_ms == job.done_ms else 0
+        if self._in_vain <= 1:
+            self._in_vain_since_ms = self.now_ms
+        self._evict(attempt, lifecycle.preempt(job, attempt, reason, self.now_ms, kept_ms))
 
     def _evict(self, attempt: Attempt, eviction: Change) -> None:
         self.world.write(eviction)
@@ -193,6 +213,7 @@ class Engine:
         else:
             self.world.write(lifecycle.expire(job, self.world.attempts[job.id], self.now_ms))
             self._observe(job.id, attempt.number, Phase.STOPPED)
+        self._in_vain = 0
         self._note("end", job.id, self.world.jobs[job.id].state)
 
     def _ends_at_ms(self, job: Job, attempt: Attempt) -> int:

@@ -33,11 +33,17 @@ class Held(NamedTuple):
 
 
 class SlowBooks:
-    """The definitions, for one config and what is physically there (``capacity`` overrides the config, by row)."""
+    """The definitions, for one config and what is physically there (``capacity`` overrides the config, by row).
 
-    def __init__(self, config: Config, capacity: Mapping[Row, Amount]) -> None:
+    ``history``: what each tenant has used before, as a share.
+    """
+
+    def __init__(
+        self, config: Config, capacity: Mapping[Row, Amount], history: Mapping[str, Fraction] | None = None
+    ) -> None:
         self.config = config
-        self._capacity = capacity
+        self.history = history or {}
+        self.capacity = capacity
         # What depends on nothing but the config is kept; about jobs nothing is.
         self._quotas: dict[tuple[str, Row], Amount] = {}
         self._declared: dict[str, set[Row]] = {}
@@ -85,8 +91,8 @@ class SlowBooks:
 
     def physical(self, row: Row) -> Amount | None:
         """What is there of a row; ``None``: no bound."""
-        if row in self._capacity:
-            return self._capacity[row]
+        if row in self.capacity:
+            return self.capacity[row]
         flavor = self.config.flavors.get(row[0])
         if flavor is not None and flavor.capacity is not None:
             return flavor.capacity.get(row[1])
@@ -157,6 +163,7 @@ class SlowBooks:
         vector = self._vector(counted, node, active)
         totals = self._totals(node)
         shares = sorted(vector[name] / totals[name] if name in totals else Fraction(0) for name in DIMENSIONS)[::-1]
+        shares[0] += self.history.get(node, Fraction(0))
         return not weight, tuple(share / weight if weight else share for share in shares)
 
     def _vector(self, counted: list[Held], node: str, active: set[str]) -> Vector:

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 
 def drain(refill: "SlowRefill") -> None:
-    """What there would be no room for even without new jobs is placed first; with a quota cut, what has quota beside all
-    that stay."""
+    """What there would be no room for even without new jobs is placed first; with ``quota_cut: reclaim`` only what has
+    quota beside all that stay."""
     kept = {each for chosen in refill.selected.values() for each in chosen}
     rest = [each for each in refill.running if each not in refill.protected]
     there, stays = list(refill.placed), [each.held() for each in refill.placed]

@@ -30,7 +30,8 @@ def slow_plan(snapshot: Snapshot, now_ms: int) -> SlowPlan:
     Raises:
         AssertionError: it does not come to rest.
     """
-    books = SlowBooks(snapshot.config, snapshot.capacity)
+    history = {tenant: each.value for tenant, each in snapshot.history.items()}
+    books = SlowBooks(snapshot.config, snapshot.capacity, history)
     policy, budgets = snapshot.config.policy, SlowBudgets(snapshot.config, snapshot.spent, now_ms)
     budgets.attempts = {each.job.id: each.attempt for each in snapshot.running}
     running = [that_runs(books, each, now_ms) for each in snapshot.running]

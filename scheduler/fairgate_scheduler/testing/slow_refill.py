@@ -370,7 +370,8 @@ class SlowRefill:
         self.in_fair_order(line, look, place)
 
     def _rebalance(self) -> None:
-        """Running and pending jobs in one fair order. Limits count what is placed."""
+        """Running and pending jobs in one fair order, by the present shares alone. Limits count what is placed."""
+        self.books = SlowBooks(self.books.config, self.books.capacity)
 
         def look(each: Candidate) -> int | None:
             if each.runs:

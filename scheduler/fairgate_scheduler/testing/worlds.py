@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import Amount, Demand, Row
 from fairgate_scheduler.core.budgets import Spending, used_by
+from fairgate_scheduler.core.history import settle
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState, Option
 from fairgate_scheduler.core.plan import plan_cycle
 from fairgate_scheduler.core.snapshot import Chosen, History, Plan, Running, Snapshot
@@ -89,6 +90,10 @@ class World:
             path = self.config.paths[self.jobs[attempt.job].tenant]
             books.add(path, used_by(self.config, attempt, self.now_ms))
         return books.at(self.now_ms)
+
+    def settle(self) -> None:
+        """Reckon the history up to now; call it before anything changes at a later instant."""
+        self.history = settle(self.config, self.snapshot().running, self.history, self.now_ms)
 
     def cycle(self) -> Plan:
         """Plan, and do what the plan says."""

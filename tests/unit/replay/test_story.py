@@ -14,6 +14,7 @@ import json
 from datetime import UTC
 
 import pytest
+from fairgate_scheduler.core.snapshot import Admit, Plan, Preempt
 from fairgate_scheduler.documents.config_file import read_config
 from fairgate_scheduler.replay.plot import draw
 from fairgate_scheduler.replay.readers import read_trace
@@ -131,18 +132,36 @@ def test_a_job_that_is_refused_is_told():
     assert told.figures.unfinished == {"RESOURCE_EXHAUSTED": 3}
 
 
-def test_jobs_that_take_turns_and_never_finish_are_told():
-    policy = "policy: {rebalance: true, min_runtime: 7s, history_half_life: 1m}"
-    text = CONFIG.replace("nominal: 2", "nominal: 0").replace(
-        "{id: org}", "{id: org, quota: {gpu: {nvidia.com/gpu: {nominal: 1}}}}"
-    )
-    log = """timestamp,duration,num_gpus,cluster
+TURNS = CONFIG.replace("nominal: 2", "nominal: 0").replace(
+    "{id: org}", "{id: org, quota: {gpu: {nvidia.com/gpu: {nominal: 1}}}}"
+)
+TURNS_LOG = """timestamp,duration,num_gpus,cluster
 2017-10-09 00:00:00,20,1,a
 2017-10-09 00:00:00,20,1,b
 2017-10-19 00:00:00,20,1,b
 """
-    told = study(read_trace(log, "philly", "turns.csv", UTC), Wish(read_config(text + policy)))
+
+
+def test_history_makes_nobody_take_turns():
+    policy = "policy: {rebalance: true, min_runtime: 7s, history_half_life: 1m}"
+    told = study(read_trace(TURNS_LOG, "philly", "turns.csv", UTC), Wish(read_config(TURNS + policy)))
+    assert runs(told) == {"line-2": [(0, 20)], "line-3": [(20, 40)], "line-4": [(864_000, 864_020)]}
+
+
+def test_jobs_that_take_turns_and_never_finish_are_told(monkeypatch):
+    def swap(books, now_ms):
+        old = [name for name, each in books.running.items() if each.attempt.admitted_at_ms + 7_000 <= now_ms]
+        if books.running and not old:
+            return Plan()
+        return Plan(tuple(Preempt(name, "swap") for name in old), (Admit(min(books.pending), 0),))
+
+    monkeypatch.setattr("fairgate_scheduler.replay.books.Books.plan", swap)
+    config = read_config(TURNS + "policy: {min_runtime: 7s}")
+    told = study(read_trace(TURNS_LOG, "philly", "turns.csv", UTC), Wish(config))
     assert told.figures.unfinished == {"EVICTED_IN_VAIN": 2, "NOT_REACHED": 1}
+    # With what a checkpoint keeps each turn gets them further.
+    told = study(read_trace(TURNS_LOG, "philly", "turns.csv", UTC), Wish(config, checkpoint_every_ms=5_000))
+    assert told.figures.unfinished == {}
 
 
 def test_the_page(told):
