@@ -59,6 +59,7 @@ class KubeRunner:
         self._seen: dict[AttemptKey, Observation] = {}
         self._forgotten: set[AttemptKey] = set()
         self._kept: set[AttemptKey] = set()
+        self._ending: dict[AttemptKey, tuple[Phase, str]] = {}
 
     def check(self, manifest: Mapping[str, Any], tenant: Tenant) -> Sequence[str]:
         """See ``ports.Runner``."""
@@ -114,8 +115,10 @@ class KubeRunner:
             seen[key] = sighting.observation
             if sighting.diverged:
                 self._reports.diverged(trace, sighting.diverged)
+                self._ending.setdefault(key, (Phase.LOST, sighting.diverged))
                 self._end(trace)
             elif not sighting.is_ended and _is_due(trace, now_ms):
+                self._ending.setdefault(key, (Phase.STOPPED, "its grace period was over"))
                 self._end(trace)
         self._remember(seen, now_ms)
         return [each for key, each in self._seen.items() if key not in self._forgotten]
@@ -208,33 +211,30 @@ class KubeRunner:
         return True
 
     def _remember(self, seen: Mapping[AttemptKey, Observation], now_ms: int) -> None:
-        """What vanished has ended: as it was seen to end last, or it is lost."""
+        """What vanished has ended: as it was seen to end last, or as we ended it, or it is lost."""
         self._launched = {
             key: each
             for key, each in self._launched.items()
             if key not in seen and key not in self._seen and now_ms - each.at_ms < _UNSEEN_MS
         }
-        gone = {
-            key: _vanished(each) for key, each in self._seen.items() if key not in seen and key not in self._launched
-        }
+        vanished = self._seen.keys() - seen.keys() - self._launched.keys() - self._forgotten
+        gone = {key: self._vanished(self._seen[key]) for key in sorted(vanished)}
         self._forgotten &= seen.keys()
         self._kept &= seen.keys()
-        self._seen = {
-            **{key: each for key, each in gone.items() if key not in self._forgotten},
-            **self._launched,
-            **seen,
-        }
+        self._ending = {key: each for key, each in self._ending.items() if key in seen or key in gone}
+        self._seen = {**gone, **self._launched, **seen}
+
+    def _vanished(self, last: Observation) -> Observation:
+        phase, message = last.phase, last.message
+        if phase in (Phase.STARTING, Phase.RUNNING):
+            phase, message = self._ending.get((last.job, last.attempt), (Phase.LOST, "its RayJob was deleted"))
+        return replace(last, phase=phase, is_gone=True, message=message)
 
 
 def _is_due(trace: Trace, now_ms: int) -> bool:
     """Whether its grace period is over."""
     stop_at_ms = instant_ms(get_text(get_map(trace.ray_job, "metadata", "annotations"), names.STOP_AT))
     return stop_at_ms is not None and stop_at_ms <= now_ms
-
-
-def _vanished(last: Observation) -> Observation:
-    is_open = last.phase in (Phase.STARTING, Phase.RUNNING)
-    return replace(last, phase=Phase.LOST, is_gone=True) if is_open else replace(last, is_gone=True)
 
 
 def _is_same(there: Manifest, manifest: Manifest) -> bool:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from fairgate_scheduler.adapters.kube import names
@@ -14,6 +15,7 @@ from fairgate_scheduler.adapters.kube.watching.traces import Objects
 from fairgate_scheduler.core.manifests.plain import get_map
 from fairgate_scheduler.ports import Clock
 
+_WATCH_S: Final = 300
 _OURS: Final = f"{names.MANAGED}={names.FIELD_MANAGER}"
 _SELECTIONS: Final = {
     RAY_JOB: Selection(labels=_OURS),
@@ -40,9 +42,13 @@ class Scene:
     ``on_change`` is called, from those threads, when something changed that an attempt may be waiting for.
     """
 
-    def __init__(self, api: Api, clock: Clock, on_change: Callable[[], None] = lambda: None) -> None:
-        self.on_change = on_change
-        self._mirrors = {kind: Mirror(api, kind, clock, selection) for kind, selection in _SELECTIONS.items()}
+    def __init__(self, api: Api, clock: Clock, watch_s: int = _WATCH_S) -> None:
+        """``watch_s``: how long one watch lasts; 0 for those who ``step``."""
+        self.on_change: Callable[[], None] = lambda: None
+        self._mirrors = {
+            kind: Mirror(api, kind, clock, replace(selection, watch_s=watch_s))
+            for kind, selection in _SELECTIONS.items()
+        }
         for kind in (RAY_JOB, RAY_CLUSTER, WORKLOAD, NODE):
             self._mirrors[kind].subscribe(self._tell)
         self._mirrors[POD].subscribe(self._tell_of_pod)

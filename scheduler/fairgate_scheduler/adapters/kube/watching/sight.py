@@ -3,6 +3,7 @@
 Pure. What KubeRay and Kueue write is read as KubeRay 1.5 and Kueue 0.17 write it.
 """
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -15,6 +16,7 @@ from fairgate_scheduler.adapters.kube.watching.traces import Trace
 from fairgate_scheduler.core.lifecycle import Observation, Phase
 from fairgate_scheduler.core.manifests.plain import get_list, get_map, get_text, is_true
 
+_EXIT_CODE: Final = re.compile(r"exit code (-?[0-9]{1,4})\b")
 _ENDED: Final = ("Complete", "Failed")
 _NEVER_BEGAN: Final = "ValidationFailed"
 _POD_ENDS: Final = ("Succeeded", "Failed")
@@ -89,11 +91,17 @@ def _observation(trace: Trace, phase: Phase, now_ms: int, is_gone: bool, message
         phase,
         now_ms if at_ms is None else at_ms,
         is_gone=is_gone,
-        exit_code=0 if phase is Phase.SUCCEEDED else None,
+        exit_code=0 if phase is Phase.SUCCEEDED else _exit_code(get_text(status, "message")),
         message=message,
         started_at_ms=started_ms,
         uid=trace.uid,
     )
+
+
+def _exit_code(message: str) -> int | None:
+    """Of the driver, as Ray tells it when a job has failed."""
+    found = _EXIT_CODE.search(message)
+    return int(found[1]) if found else None
 
 
 def _is_running(status: Manifest) -> bool:
