@@ -66,6 +66,9 @@ def simulate(
     checkpoint_every: Annotated[
         str, typer.Option(help="How often the jobs checkpoint, such as 30m (default: what is evicted begins anew).")
     ] = "",
+    forecast_quality: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Measure the forecasts at submit, of N jobs.")
+    ] = None,
     time_zone: Annotated[str, typer.Option(help="Of instants without an offset, such as Europe/Berlin.")] = "UTC",
     as_json: AsJson = False,
 ) -> None:
@@ -74,7 +77,7 @@ def simulate(
     Scenario files: exit 0, everything holds; 1, something does not; 2, a file is not valid. A log: exit 0 when it was
     replayed, 2 when it or the configuration is not valid.
     """
-    given = (log_format, config, accelerators, write_config, plot, limit, checkpoint_every)
+    given = (log_format, config, accelerators, write_config, plot, limit, checkpoint_every, forecast_quality)
     if trace is None:
         if any(given):
             raise typer.BadParameter("these options are for a job log; name it with --trace", param_hint="--trace")
@@ -87,7 +90,7 @@ def simulate(
         raise typer.BadParameter(f"write one of {', '.join(FORMATS)}", param_hint="--format")
     if config is not None and accelerators is not None:
         raise typer.BadParameter("a configuration says itself how many there are", param_hint="--accelerators")
-    wish = Wish(None, accelerators, limit, _every_ms(checkpoint_every))
+    wish = Wish(None, accelerators, limit, _every_ms(checkpoint_every), forecast_quality)
     asked = replaying.Replaying(trace, log_format, config, plot, write_config, _zone(time_zone), wish, as_json)
     raise typer.Exit(replaying.run(asked))
 

@@ -4,7 +4,7 @@ import importlib
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, tzinfo
 from pathlib import Path
 from typing import Final, Protocol, cast
@@ -65,7 +65,7 @@ def run(asked: Replaying) -> int:
 
 
 def _with(wish: Wish, config: Config | None) -> Wish:
-    return Wish(config, wish.accelerators, wish.limit, wish.checkpoint_every_ms)
+    return replace(wish, config=config)
 
 
 def _write(done: Study, asked: Replaying, plotter: Plotter | None) -> None:

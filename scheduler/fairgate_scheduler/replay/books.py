@@ -38,7 +38,7 @@ class Books:
 
     def reasons(self, now_ms: int) -> Mapping[str, str]:
         """Why each pending job waits now."""
-        return reasons(self._snapshot(now_ms), now_ms)
+        return reasons(self.snapshot(now_ms), now_ms)
 
     def submit(self, job: Job) -> None:
         """A job comes in."""
@@ -83,7 +83,8 @@ class Books:
             path = self._config.paths[running.job.tenant]
             self._spending.add(path, used_by(self._config, _ended(running.attempt, now_ms), now_ms))
 
-    def _snapshot(self, now_ms: int) -> Snapshot:
+    def snapshot(self, now_ms: int) -> Snapshot:
+        """What a plan would be made from now."""
         return Snapshot(
             self._config,
             tuple(self.running.values()),

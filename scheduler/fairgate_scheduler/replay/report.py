@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from fairgate_scheduler.documents.render import render_config
+from fairgate_scheduler.replay.forecasts import ForecastQuality
 from fairgate_scheduler.replay.metrics import Anomaly, Cause, Figures, Spread, TenantFigures
 from fairgate_scheduler.replay.study import Study
 from fairgate_scheduler.replay.trace import Trace
@@ -32,12 +33,16 @@ def render_json(study: Study) -> str:
         "notes": {note: count for note, count in trace.notes.items() if count},
     }
     config = {"derived": study.is_derived, "document": render_config(study.config)}
-    return json.dumps({"log": log, "config": config, **span, "figures": _rounded(figures)}, indent=2)
+    quality = None if study.forecasts is None else _rounded(asdict(study.forecasts))
+    whole = {"log": log, "config": config, **span, "figures": _rounded(figures), "forecasts": quality}
+    return json.dumps(whole, indent=2)
 
 
 def render_text(study: Study) -> str:
     """A page: the log, the whole, the waits by cause, and two tables by tenant."""
     parts = [[_head(study), *_rows_not_used(study.trace)], list(_whole(study.figures))]
+    if study.forecasts is not None:
+        parts[-1].append(f"{'forecasts at submit':22}{_quality(study.forecasts)}")
     tenants = study.figures.tenants
     parts += [_table(rows) for rows in (_causes(study.figures), _use(tenants), _times(tenants))]
     return "\n\n".join("\n".join(part) for part in parts)
@@ -105,6 +110,16 @@ def _whole(figures: Figures) -> Iterator[str]:
         yield f"{'sharing anomaly':22}{_anomaly(figures.anomaly)}"
     for reason, count in sorted(figures.unfinished.items()):
         yield f"{'never finished':22}{count:,} jobs: {reason}"
+
+
+def _quality(quality: ForecastQuality) -> str:
+    if quality.inside is None or quality.median_s is None or quality.p90_s is None:
+        return f"none of {quality.asked:,} jobs was told an interval and started"
+    return (
+        f"of {quality.told:,} jobs that were told an interval {_percent(quality.inside)} started in it, "
+        f"{quality.earlier:,} earlier, {quality.later:,} later; "
+        f"error median {quality.median_s:,.0f} s, p90 {quality.p90_s:,.0f} s"
+    )
 
 
 def _anomaly(anomaly: Anomaly) -> str:

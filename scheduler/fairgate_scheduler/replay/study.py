@@ -7,6 +7,7 @@ from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.replay.cluster import Cluster
 from fairgate_scheduler.replay.derive import derive_config
 from fairgate_scheduler.replay.engine import Outcome, Progress, replay
+from fairgate_scheduler.replay.forecasts import Forecaster, ForecastQuality
 from fairgate_scheduler.replay.load import make_load
 from fairgate_scheduler.replay.metrics import Figures, figures
 from fairgate_scheduler.replay.private import finish_times_ms
@@ -19,18 +20,19 @@ class Wish:
     """How a log is to be replayed. ``config``: ``None`` derives one, of so many ``accelerators`` if that is said.
 
     ``limit``: only so many jobs, the first to be submitted. ``checkpoint_every_ms``: of their work; ``None``: what is
-    evicted begins anew.
+    evicted begins anew. ``forecasts``: the quality of the forecasts of so many jobs is measured.
     """
 
     config: Config | None = None
     accelerators: int | None = None
     limit: int | None = None
     checkpoint_every_ms: int | None = None
+    forecasts: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What came of it. ``rhos``: finish-time fairness of every job that has one."""
+    """What came of it. ``rhos``: finish-time fairness of every job that has one. ``forecasts``: if it was asked for."""
 
     trace: Trace
     config: Config
@@ -39,6 +41,7 @@ class Study:
     cycles: int
     figures: Figures
     rhos: Sequence[float]
+    forecasts: ForecastQuality | None = None
 
 
 def study(trace: Trace, wish: Wish, progress: Progress | None = None) -> Study:
@@ -54,8 +57,10 @@ def study(trace: Trace, wish: Wish, progress: Progress | None = None) -> Study:
     cluster = Cluster(config)
     arrivals = make_load(trace, cluster)
     private_ms = finish_times_ms(arrivals, cluster.private)
-    replayed = replay(config, arrivals, wish.checkpoint_every_ms, progress)
+    forecaster = None if wish.forecasts is None else Forecaster((each.job for each in arrivals), wish.forecasts)
+    replayed = replay(config, arrivals, wish.checkpoint_every_ms, progress, forecaster)
     outcomes = replayed.outcomes
+    starts_ms = {each.arrival.job.id: each.runs[0].begin_ms for each in outcomes if each.runs}
     numbers = figures(outcomes, cluster, sweep(outcomes, cluster), private_ms)
     rhos = [
         (each.finished_at_ms - each.arrival.job.submitted_at_ms)
@@ -63,4 +68,5 @@ def study(trace: Trace, wish: Wish, progress: Progress | None = None) -> Study:
         for each in outcomes
         if each.finished_at_ms is not None and each.arrival.job.id in private_ms
     ]
-    return Study(trace, config, wish.config is None, outcomes, replayed.cycles, numbers, rhos)
+    quality = None if forecaster is None else forecaster.quality(starts_ms)
+    return Study(trace, config, wish.config is None, outcomes, replayed.cycles, numbers, rhos, quality)
