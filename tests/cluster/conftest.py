@@ -10,7 +10,6 @@ from rig import host
 from rig.cluster import Rig
 from rig.paths import lock
 from rig.target import Target
-from rig.traces import traces
 
 _LONGEST_S = 600
 
@@ -45,7 +44,7 @@ def control_plane(_alone: None) -> Iterator[Target]:
 
 @pytest.fixture(scope="session")
 def kubeconfig(request: pytest.FixtureRequest) -> Path:
-    """An API server that knows Kueue and KubeRay, where no pod needs to run: of ``KUBECONFIG``, else ``control_plane``."""
+    """An API server with Kueue and KubeRay where no pod needs to run: of ``KUBECONFIG``, else ``control_plane``."""
     if given := os.environ.get("KUBECONFIG"):
         return Path(given)
     target: Target = request.getfixturevalue("control_plane")
@@ -63,10 +62,10 @@ def _alone() -> Iterator[None]:
 def _started(rig: Rig, *, has_node: bool) -> Iterator[Rig]:
     if rig.is_abandoned():
         rig.down()
-    before = traces()
+    before = rig.traces()
     rig.up(has_node=has_node, owner=os.getpid())
     try:
         yield rig
     finally:
         rig.down()
-    assert traces() - before == frozenset()
+    assert rig.traces() - before == frozenset()

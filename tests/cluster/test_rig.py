@@ -1,12 +1,15 @@
 """The cluster itself, before anything of Fairgate runs on it."""
 
 import signal
+import subprocess
 
 import pytest
 import yaml
+from rig.cluster import Rig
 from rig.identities import USERS
-from rig.kubectl import KubectlError
+from rig.kubectl import Kubectl, KubectlError
 from rig.target import Target
+from rig.waiting import until
 
 pytestmark = pytest.mark.cluster
 
@@ -158,3 +161,53 @@ def test_an_ordinary_user_may_do_what_is_bound_and_no_more(control_plane: Target
     for user, namespace in ((bob, "of-alice"), (alice, "default")):
         with pytest.raises(KubectlError, match=f'User "{user}" cannot list resource "pods"'):
             control_plane.kubectl(user)("get", "pods", f"--namespace={namespace}")
+
+
+def test_a_cluster_that_nobody_took_down_is_known_and_goes_without_a_trace() -> None:
+    rig = Rig("abandoned")
+    before = rig.traces()
+    ended = subprocess.Popen(["true"])
+    ended.wait()
+    rig.up(has_node=False, owner=ended.pid)
+    try:
+        assert rig.is_abandoned()
+        seen = {
+            component: sum(f"/{component} " in line for line in rig.traces() - before) for component in rig.components()
+        }
+        assert seen == dict.fromkeys(rig.components(), 1)
+    finally:
+        rig.down()
+    assert rig.traces() == before
+
+
+@pytest.mark.parametrize("component", ["kubelet", "containerd", "kube-proxy", "coredns"])
+def test_a_pod_outlives_what_runs_it(cluster: Target, component: str) -> None:
+    """The pods stay until the end: what is left of a cluster is looked for after they were taken down with it."""
+    rig, kubectl = cluster.own(), cluster.kubectl()
+    name = f"outlives-{component}"
+    kubectl("run", name, f"--image={cluster.ray_image}", "--", "sleep", "infinity")
+    kubectl.wait(f"pod/{name}", "condition=Ready")
+    rig.stop(component)
+    rig.start(component)
+    kubectl.wait("node/node-0", "condition=Ready")
+    until(f"{name} can be reached", 30, lambda: _is_reached(kubectl, name))
+    assert kubectl("exec", name, "--", "cat", "/proc/1/cmdline") == "sleep\0infinity\0"
+    assert kubectl.get("pod", name)["status"]["containerStatuses"][0]["restartCount"] == 0
+
+
+def test_pods_reach_services_by_name(cluster: Target) -> None:
+    kubectl = cluster.kubectl()
+    ask = "import urllib.request as r, ssl; c = ssl._create_unverified_context(); "
+    ask += "print(r.urlopen('https://kubernetes.default.svc.cluster.local/readyz', context=c).read().decode())"
+    options = ("--image", cluster.ray_image, "--restart=Never")
+    kubectl("run", "asks", *options, "--", "python3", "-c", ask)
+    kubectl.wait("pod/asks", "jsonpath={.status.phase}=Succeeded")
+    assert kubectl("logs", "asks") == "ok\n"
+    kubectl("delete", "pod", "asks")
+
+
+def _is_reached(kubectl: Kubectl, pod: str) -> bool:
+    try:
+        return kubectl("exec", pod, "--", "true") == ""
+    except KubectlError:  # a new kubelet does not know its pods at once
+        return False

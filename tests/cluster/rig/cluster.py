@@ -26,6 +26,7 @@ from rig.paths import home, say, state
 from rig.processes import Processes, started
 from rig.site import Site
 from rig.starting import Starter
+from rig.traces import traces
 from rig.waiting import until
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -97,6 +98,10 @@ class Rig:
         """Whether the process that should have taken it down is gone."""
         site = Site.load(self._folder)
         return site is not None and site.owner is not None and started(site.owner[0]) != site.owner[1]
+
+    def traces(self) -> frozenset[str]:
+        """What there is of it on the host: once it is down, no more than before it was up."""
+        return traces(self._folder)
 
     @property
     def site(self) -> Site:

@@ -19,8 +19,11 @@ HOLDER: Final = "namespaces"
 _HIDDEN: Final = ("/run", "/var/lib", "/var/log")
 
 
-def make(processes: Processes) -> None:
-    """Make the namespaces and connect them to the host. Raises RigError when another cluster is connected."""
+def make(processes: Processes, in_memory: Path) -> None:
+    """Make the namespaces and connect them to the host; what is written to the folder ``in_memory`` goes with them.
+
+    Raises RigError when another cluster is connected.
+    """
     if Path("/sys/class/net", LINK).exists():
         raise RigError(f"interface {LINK} is there already: another cluster with a node runs; take it down first")
     pid = processes.spawn(HOLDER, ("unshare", "--net", "--mount", "--propagation", "private", "sleep", "infinity"), {})
@@ -28,7 +31,8 @@ def make(processes: Processes) -> None:
     until("the namespaces are there", 5, lambda: Path(f"/proc/{pid}/ns/net").readlink() != ours)
     until("their holder sleeps", 5, lambda: Path(f"/proc/{pid}/comm").read_text() == "sleep\n")
     inside = enter(processes)
-    for folder in _HIDDEN:
+    in_memory.mkdir()
+    for folder in (*_HIDDEN, str(in_memory)):
         _run(*inside, "mount", "-t", "tmpfs", "tmpfs", folder)
     _run("ip", "link", "add", LINK, "type", "veth", "peer", "name", "eth0", "netns", str(pid))
     _run("ip", "address", "add", f"{OUTSIDE}/30", "dev", LINK)

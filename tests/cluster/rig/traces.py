@@ -2,26 +2,27 @@
 
 import subprocess
 from pathlib import Path
+from typing import Final
 
 from rig import host, network
-from rig.paths import home, state
+
+_SHARED: Final = ("/run/netns", "/run/containerd", "/var/lib/cni", "/var/log/pods", "/var/log/containers")
 
 
-def traces() -> frozenset[str]:
-    """A line for each thing that is the rig's, or that a node could change: alike before ``up`` and after ``down``."""
+def traces(folder: Path) -> frozenset[str]:
+    """A line for each thing of the cluster in ``folder``, or that its node could change: alike before and after it."""
     found = {f"kernel setting {name} = {value.strip()}" for name, value in host.settings().items()}
-    found |= {f"mount {line}" for line in Path("/proc/mounts").read_text().splitlines() if str(state()) in line}
-    found |= {f"process {line}" for line in _processes()}
-    found |= {f"folder {folder}" for folder in [*host.cgroups(), *state().glob("*")] if folder.exists()}
-    for folder in map(Path, ("/run/netns", "/run/containerd", "/var/lib/cni", "/var/log/pods", "/var/log/containers")):
-        found |= {f"file {path}" for path in folder.glob("**/*")} | ({f"folder {folder}"} if folder.exists() else set())
+    found |= {f"mount {line}" for line in Path("/proc/mounts").read_text().splitlines() if str(folder) in line}
+    found |= {f"process {line}" for line in _processes(folder)}
+    found |= {f"folder {each}" for each in [*host.cgroups(), folder] if each.exists()}
+    for each in map(Path, _SHARED):
+        found |= {f"file {path}" for path in each.glob("**")}
     if Path("/sys/class/net", network.LINK).exists():
         found.add(f"interface {network.LINK}")
     return frozenset(found)
 
 
-def _processes() -> list[str]:
-    # All that it starts has its state folder or one of its programs in the command line; containers are in cgroups.
+def _processes(folder: Path) -> list[str]:
+    # All that it starts has its folder in the command line, but for containers: these are in the cgroups.
     listed = subprocess.run(["ps", "-e", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
-    ours = (str(state()), str(home() / "bin"))
-    return [line.strip()[:200] for line in listed.splitlines() if any(each in line for each in ours)]
+    return [line.strip()[:200] for line in listed.splitlines() if str(folder) in line]
