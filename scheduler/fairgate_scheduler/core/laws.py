@@ -2,13 +2,34 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from typing import Final
 
 from fairgate_scheduler.core.contenders import Choice, Contender, held_by
+from fairgate_scheduler.core.ledger import Ledger
 from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.tenancy import QuotaCut
 from fairgate_scheduler.core.usage import Charge, Usage
 
 Admission = tuple[Contender, Choice]
+
+HEADS: Final = 8
+"""So many kinds of waiting jobs of a leaf are looked at once more, the best first: a refill has looked at them all."""
+
+
+def check_nothing_waits_that_fits(ledger: Ledger) -> None:
+    """Assert of a refill that is done that no pending job was left out for which there is room, limits and budgets.
+
+    Only claims may hold such a job back; where there are some, nothing is asserted.
+
+    Raises:
+        AssertionError: one was left out.
+    """
+    for line in () if ledger.claims is not None else ledger.waiting.values():
+        for _, name, contender, *_ in line.entries[:HEADS]:
+            is_free = contender.held is None and ledger.limits.allows(contender.leaf)
+            for choice in contender.choices if is_free else ():
+                fits = ledger.target.fits(choice.charge) and ledger.budgets.allows(contender.leaf, choice.cost)
+                assert not fits, f"{name} would wait though there is room for its option {choice.option}"
 
 
 def check_laws(register: Register, evicted: Collection[Contender], admitted: Sequence[Admission]) -> None:

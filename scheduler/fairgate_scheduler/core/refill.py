@@ -11,6 +11,7 @@ from typing import NamedTuple
 from fairgate_scheduler.core.borrowing import Keeping, NewBorrowers, Rebalancing
 from fairgate_scheduler.core.contenders import Choice, Contender
 from fairgate_scheduler.core.cuts import settle_cuts
+from fairgate_scheduler.core.laws import check_nothing_waits_that_fits
 from fairgate_scheduler.core.ledger import Cause, Claims, Ledger
 from fairgate_scheduler.core.nominal import InnerNominal, LeafNominal
 from fairgate_scheduler.core.register import Register
@@ -38,4 +39,5 @@ def refill(register: Register, claims: Claims | None = None) -> Target:
         Rebalancing(ledger).run()
     else:
         NewBorrowers(ledger, Keeping(ledger).run()).run()
+    check_nothing_waits_that_fits(ledger)
     return Target(ledger.placed, ledger.fresh, ledger.evicted())

@@ -4,7 +4,8 @@ from collections.abc import Collection
 
 import pytest
 from fairgate_scheduler.core.contenders import Choice, Contender, Field
-from fairgate_scheduler.core.laws import check_laws
+from fairgate_scheduler.core.laws import check_laws, check_nothing_waits_that_fits
+from fairgate_scheduler.core.ledger import Cause, Ledger, Step
 from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.tenancy import Config, Policy
 from fairgate_scheduler.testing.worlds import World, config_of, owner, takes
@@ -81,3 +82,25 @@ def test_a_charge_other_than_the_options_is_caught():
     contender: Contender = plan.pending["a1"]
     with pytest.raises(AssertionError, match="a1 would be charged other than its option 0 says"):
         check_laws(plan.register(), [], [(contender, Choice(0, plan.choice("a1", 1).charge))])
+
+
+def test_a_refill_that_leaves_out_what_fits_is_caught():
+    plan = Plan(two_owners())
+    register = plan.register()
+    register.put(plan.pending["a1"])
+    register.settle()
+    ledger = Ledger(register)
+    with pytest.raises(AssertionError, match="a1 would wait though there is room for its option 0"):
+        check_nothing_waits_that_fits(ledger)
+    taken = plan.pending["a1"]
+    ledger.waiting.clear()
+    ledger.place(taken, taken.choices[0], Cause(Step.NOMINAL, taken.leaf, is_forced=False))
+    check_nothing_waits_that_fits(ledger)
+
+
+def test_a_full_limit_lets_what_fits_wait():
+    plan = Plan(two_owners(max_running_jobs=0))
+    register = plan.register()
+    register.put(plan.pending["a1"])
+    register.settle()
+    check_nothing_waits_that_fits(Ledger(register))
