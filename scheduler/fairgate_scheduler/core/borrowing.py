@@ -71,7 +71,25 @@ class NewBorrowers:
         for each in self._ledger.displaced:
             if each not in self._ledger.placed:
                 self._ledger.wait(each)
-        Turns(self._ledger, self._ledger.waiting, self).run()
+        Turns(self._ledger, self._lines(), self).run()
+
+    def _lines(self) -> dict[int, Line]:
+        """The lines of the leaves that have a job for which there is room; if anybody may give way here, all lines."""
+        waiting, target = self._ledger.waiting, self._ledger.target
+        if self._ledger.displaced or any(self._may_give_way(leaf, line) for leaf, line in waiting.items()):
+            return waiting
+        return {
+            leaf: line
+            for leaf, line in waiting.items()
+            if any(target.fits(choice.charge) for entry in line.entries for choice in entry[2].choices)
+        }
+
+    def _may_give_way(self, leaf: int, line: Line) -> bool:
+        """Whether a job of the leaf waits, or was placed late, of a lower priority than another one that waits."""
+        if not self._ledger.field.policy.priority_preemption or not line.entries:
+            return False
+        waiting = [entry[2].job.priority for entry in line.entries]
+        return max(waiting) > min(*waiting, *(each.job.priority for each in self._late.get(leaf, ())), max(waiting))
 
     def look(self, contender: Contender, why: Why) -> Way | None:
         """The first option that fits, else the first for which there is room when lower priorities go."""
@@ -82,7 +100,7 @@ class NewBorrowers:
         if not ledger.limits.allows(contender.leaf):
             why.is_unsure = True
             return None
-        choices = [each for each in contender.choices if ledger.may_start(contender, each)]
+        choices = ledger.affordable(contender)
         why.is_unsure = len(choices) < len(contender.choices)
         for choice in choices:
             if why.fits(target, choice.charge) and ledger.may_pass(contender, choice):
@@ -154,8 +172,8 @@ class Rebalancing:
             return None
         possible = [
             choice
-            for choice in contender.choices
-            if ledger.may_start(contender, choice) and target.fits(choice.charge) and ledger.may_pass(contender, choice)
+            for choice in ledger.affordable(contender)
+            if target.fits(choice.charge) and ledger.may_pass(contender, choice)
         ]
         for choice in possible:
             if ledger.present.fits(choice.charge):

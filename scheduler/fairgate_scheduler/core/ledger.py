@@ -127,9 +127,11 @@ class Ledger:
         """Put a job into its leaf's line."""
         self.waiting.setdefault(contender.leaf, Line()).push(contender)
 
-    def may_start(self, contender: Contender, choice: Choice) -> bool:
-        """Whether limits and budgets, which count all that runs and all that is new, let a pending job start."""
-        return self.limits.allows(contender.leaf) and self.budgets.allows(contender.leaf, choice.cost)
+    def affordable(self, contender: Contender) -> Sequence[Choice]:
+        """The options that the budgets let a pending job take."""
+        if not self.budgets:
+            return contender.choices
+        return [each for each in contender.choices if self.budgets.allows(contender.leaf, each.cost)]
 
     def may_pass(
         self, contender: Contender, choice: Choice, nominal: Usage | None = None, gone: Sequence[Contender] = ()

@@ -25,7 +25,11 @@ class LeafNominal:
 
     def run(self) -> None:
         """Place what is within the nominal quota of the leaves."""
-        lines = {leaf: line for leaf, line in self._ledger.waiting.items() if leaf in self._walks}
+        lines = {
+            leaf: line
+            for leaf, line in self._ledger.waiting.items()
+            if leaf in self._walks and not all(self._walks[leaf].excludes(entry[2]) for entry in line.entries)
+        }
         Turns(self._ledger, lines, self).run()
 
     def look(self, contender: Contender, why: Why) -> Way | None:
@@ -35,7 +39,7 @@ class LeafNominal:
             why.is_unsure = True
             return None
         walk, trials = self._walks[contender.leaf], list[tuple[Choice, Change]]()
-        affordable = [each for each in contender.choices if ledger.may_start(contender, each)]
+        affordable = ledger.affordable(contender)
         why.is_unsure = len(affordable) < len(contender.choices)
         for choice in affordable:
             change = walk.trial(contender, choice)
@@ -166,9 +170,7 @@ class InnerNominal:
         ledger = self._ledger
         if not ledger.limits.allows(contender.leaf):
             return None
-        entitled = [
-            each for each in contender.choices if ledger.may_start(contender, each) and self._is_within(each.charge)
-        ]
+        entitled = [each for each in ledger.affordable(contender) if self._is_within(each.charge)]
         for choice in entitled:
             if ledger.present.fits(choice.charge) and self._may_pass(contender, choice):
                 return Way(choice, needs=(Need(ledger.present, choice.charge),))

@@ -17,7 +17,7 @@ from fairgate_scheduler.core.foresight import Claiming
 from fairgate_scheduler.core.jobs import Fallback, Job
 from fairgate_scheduler.core.snapshot import Snapshot
 
-MOST_PENDING: Final = 500
+MOST_PENDING: Final = 2_000
 """Of the jobs that wait, so many are looked at: the first of each tenant."""
 MOST_SEEN: Final = 100_000
 """With more jobs waiting than this not even the first of each tenant are looked for."""

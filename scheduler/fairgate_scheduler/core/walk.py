@@ -102,6 +102,11 @@ class Walk:
         came = tuple(entry for entry in selected.items() if entry[0] not in self.selected and entry[0] is not contender)
         return Change(entry, place, selected, gone, came)
 
+    def excludes(self, contender: Contender) -> bool:
+        """Whether it is known of all options of a pending job that they would not stay within."""
+        priority, outside = contender.job.priority, self._outside
+        return all((priority, choice.charge) in outside for choice in contender.choices)
+
     def is_selected(self, contender: Contender, change: Change) -> bool:
         """Whether a job is selected after a change."""
         return contender in (self.selected if change.selected is None else change.selected)

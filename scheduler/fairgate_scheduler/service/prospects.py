@@ -23,7 +23,7 @@ from fairgate_scheduler.ports import Store
 from fairgate_scheduler.service.typical import TypicalRuns
 from fairgate_scheduler.service.views import OptionCost, Prospect
 
-WORK_S: Final = 0.5
+WORK_S: Final = 1.0
 """Processor time that a forecast may take; what was begun is ended, so it can be a plan or two more."""
 PATIENCE_S: Final = 3.0
 """How long a caller waits for others' forecasts to be made."""
