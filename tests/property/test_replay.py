@@ -45,12 +45,7 @@ def configs(draw) -> Config:
     flavors = {name: Flavor(name, resource=GPU, capacity={GPU: draw(st.integers(4, 8))}) for name in FLAVORS}
     org = Tenant("org", quota={(flavor, GPU): Quota(1) for flavor in FLAVORS})
     tenants = [Tenant(name, parent="org", quota=draw(leaves), budget=draw(budgets)) for name in LEAVES]
-    policy = draw(policies)
-    if (
-        policy.rebalance
-    ):  # with a history, jobs that do not checkpoint can take turns for ever: no story has an end then
-        policy = replace(policy, history_half_life_ms=None)
-    return Config(flavors, {each.id: each for each in (org, *tenants)}, policy)
+    return Config(flavors, {each.id: each for each in (org, *tenants)}, draw(policies))
 
 
 def story(config: Config, trace: Trace, checkpoint_every_ms: int | None) -> Story:
