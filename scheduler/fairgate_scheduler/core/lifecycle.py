@@ -192,6 +192,23 @@ def update(
     return Change(replace(_touch(job), **details), events=(event,))
 
 
+def revise(job: Job, asked: Job, now_ms: int, by: str = "") -> Change:
+    """Have a pending job ask for what ``asked`` asks for. It keeps its place in the queue, and what a checkpoint kept."""
+    assert job.state is JobState.PENDING, job.state
+    revised = replace(
+        _touch(job),
+        options=asked.options,
+        time_limit_ms=asked.time_limit_ms,
+        priority=asked.priority,
+        preemptible=asked.preemptible,
+        fallback=asked.fallback,
+        fallback_after_ms=asked.fallback_after_ms,
+        backoff={},
+    )
+    message = "what it asks for was changed" + (f" by {by}" if by else "")
+    return Change(revised, events=(Event(job.id, EventKind.UPDATED, now_ms, message, None, _by(by)),))
+
+
 def cancel(job: Job, attempts: Sequence[Attempt], now_ms: int, reason: str = "", by: str = "") -> Change:
     """End a job because somebody asked for it. A job that is ending already, or has ended, is left as it is.
 

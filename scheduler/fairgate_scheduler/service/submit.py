@@ -33,7 +33,7 @@ from fairgate_scheduler.service.reading import (
 from fairgate_scheduler.service.viewing import Viewer
 from fairgate_scheduler.service.views import JobView
 
-__all__ = ["JobSpec", "SubmitRequest", "submit", "submit_many"]
+__all__ = ["JobSpec", "SubmitRequest", "check", "submit", "submit_many"]
 
 SEQUENCE: Final = "job"
 """The durable counter that gives every job its place in the order of the submits."""
@@ -103,23 +103,26 @@ def _look_ahead(transaction: Transaction, candidates: Sequence[_Candidate]) -> N
         transaction.get_jobs(job_name(each.request.tenant, each.name) for each in prepared)
 
 
+def check(app: App, request: SubmitRequest, version: ConfigVersion | None, now_ms: int) -> Prepared:
+    """What a request would become under this configuration; whether there is room for one more job is not looked at.
+
+    Raises: as ``submit``, but for ResourceExhausted and AlreadyExists.
+    """
+    if version is None:
+        remedy = "apply one: fairgate quota apply -f config.yaml"
+        raise FailedPrecondition("no configuration is applied yet", field="tenant", remedy=remedy)
+    _check(version.config, request.tenant, _LOWEST, {})
+    prepared = app.templates.prepare(request, version, now_ms)
+    _check_runs_here(app.runner, prepared, version.config.tenants[request.tenant])
+    return prepared
+
+
 def _consider(app: App, request: SubmitRequest, version: ConfigVersion | None, now_ms: int) -> _Candidate:
-    outcome: Prepared | FairgateError
-    content = None
     try:
-        if version is None:
-            raise FailedPrecondition(
-                "no configuration is applied yet",
-                field="tenant",
-                remedy="apply one: fairgate quota apply -f config.yaml",
-            )
-        _check(version.config, request.tenant, _LOWEST, {})
-        outcome = app.templates.prepare(request, version, now_ms)
-        content = outcome.submission.manifest
-        _check_runs_here(app.runner, outcome, version.config.tenants[request.tenant])
+        prepared = check(app, request, version, now_ms)
     except FairgateError as error:
-        outcome = error
-    return _Candidate(request, digest_of(request, content), outcome)
+        return _Candidate(request, digest_of(request), error)
+    return _Candidate(request, digest_of(request, prepared.submission.manifest), prepared)
 
 
 def _check_runs_here(runner: Runner, prepared: Prepared, tenant: Tenant) -> None:

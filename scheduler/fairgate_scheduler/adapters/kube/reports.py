@@ -12,6 +12,7 @@ from fairgate_scheduler.adapters.kube.watching.traces import Trace
 from fairgate_scheduler.ports import Clock
 
 _logger = logging.getLogger(__name__)
+_REMEMBERED: Final = 10_000
 _MOST: Final = 1024
 """The longest message of an event that the API server takes."""
 
@@ -22,7 +23,7 @@ class Reports:
     def __init__(self, api: Api, clock: Clock) -> None:
         self._api = api
         self._clock = clock
-        self._told: set[tuple[str, str, str]] = set()
+        self._told: dict[tuple[str, str, str], None] = {}
         self.counts: Counter[str] = Counter()
 
     def diverged(self, trace: Trace, why: str) -> None:
@@ -31,20 +32,26 @@ class Reports:
             self.warn(trace.ray_job, "Diverged", f"{why}; the attempt is ended and its job waits again")
 
     def warn(self, about: Manifest, reason: str, message: str) -> None:
-        """Tell of an object. That an event can not be written is no error."""
-        metadata = about["metadata"]
-        thing = (str(metadata.get("uid")), reason, message)
+        """Tell of something that is wrong with an object. That an event can not be written is no error."""
+        if self.tell(about, "Warning", reason, message):
+            self.counts[reason] += 1
+            metadata = about["metadata"]
+            place = f"{about.get('kind')} {metadata.get('namespace')}/{metadata['name']}"
+            _logger.warning("%s: %s: %s", place, reason, message)
+
+    def tell(self, about: Manifest, kind: str, reason: str, message: str) -> bool:
+        """Write an event (``kind`` Normal or Warning) about an object; whether that was something new."""
+        thing = (str(about["metadata"].get("uid")), reason, message)
         if thing in self._told:
-            return
-        self._told.add(thing)
-        self.counts[reason] += 1
-        _logger.warning(
-            "%s %s/%s: %s: %s", about.get("kind"), metadata.get("namespace"), metadata["name"], reason, message
-        )
+            return False
+        self._told[thing] = None
+        while len(self._told) > _REMEMBERED:
+            del self._told[next(iter(self._told))]
         try:
-            self._api.create(EVENT, self._event(about, "Warning", reason, message))
+            self._api.create(EVENT, self._event(about, kind, reason, message))
         except ApiError as error:
             _logger.warning("the event could not be written: %s", error)
+        return True
 
     def _event(self, about: Manifest, kind: str, reason: str, message: str) -> Manifest:
         metadata = about["metadata"]

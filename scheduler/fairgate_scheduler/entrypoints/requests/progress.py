@@ -28,16 +28,16 @@ def status_of(view: JobView, uid: str) -> dict[str, Any]:
     """The fields of the request's status that are ours, as the job is now. ``uid``: the request's."""
     job = view.job
     status: dict[str, Any] = {"jobStatus": _WORDS[job.state], "message": message_of(view)}
-    if job.state.is_final:
-        is_well = job.state is JobState.SUCCEEDED
-        status |= {
-            "jobDeploymentStatus": "Complete" if is_well else "Failed",
-            "rayClusterName": f"{_NO_CLUSTER}-{uid}",
-            "endTime": timestamp(job.finished_at_ms or 0),
-        }
-        if not is_well:
-            status["reason"] = "AppFailed"
-    return status
+    if not job.state.is_final:
+        return {**status, "jobDeploymentStatus": "Suspended", "endTime": None, "reason": None}
+    is_well = job.state is JobState.SUCCEEDED
+    return {
+        **status,
+        "jobDeploymentStatus": "Complete" if is_well else "Failed",
+        "reason": None if is_well else "AppFailed",
+        "rayClusterName": f"{_NO_CLUSTER}-{uid}",
+        "endTime": timestamp(job.finished_at_ms or 0),
+    }
 
 
 def refusal(message: str, uid: str, now_ms: int) -> dict[str, Any]:
@@ -73,9 +73,7 @@ def message_of(view: JobView) -> str:
 
 def differs(status: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether a request does not show this yet."""
-    return any(status.get(key) != value for key, value in wanted.items() if key != "endTime") or (
-        "endTime" in wanted and not status.get("endTime")
-    )
+    return any(status.get(key) != value for key, value in wanted.items())
 
 
 def timestamp(at_ms: int) -> str:
