@@ -1,6 +1,6 @@
 """What a cluster could leave on the host, to compare before with after."""
 
-import subprocess
+import contextlib
 from pathlib import Path
 from typing import Final
 
@@ -24,5 +24,10 @@ def traces(folder: Path) -> frozenset[str]:
 
 def _processes(folder: Path) -> list[str]:
     # All that it starts has its folder in the command line, but for containers: these are in the cgroups.
-    listed = subprocess.run(["ps", "-e", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
-    return [line.strip()[:200] for line in listed.splitlines() if str(folder) in line]
+    lines = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            command = (entry / "cmdline").read_text(errors="replace").replace("\0", " ")
+            if str(folder) in command:
+                lines.append(f"{entry.name} {command[:200]}")
+    return lines
