@@ -22,7 +22,7 @@ def namespace(tenant: Tenant) -> Wanted:
     head = {"apiVersion": NAMESPACE.api_version, "kind": NAMESPACE.kind}
     labels = {names.TENANT: tenant.id}
     manifest = {**head, "metadata": {"name": name, "labels": labels}}
-    first = {**head, "metadata": {"name": name, "labels": {**_BASELINE, **labels}}}
+    first = {**head, "metadata": {"name": name, "labels": dict(_BASELINE)}}
     return Wanted(Key(NAMESPACE, "", name), manifest, is_shared=True, first=first)
 
 
