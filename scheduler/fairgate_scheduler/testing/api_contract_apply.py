@@ -81,6 +81,21 @@ class ApplyContract(ApiContract):
         rig.api.apply(RAY_JOB, {**_cluster_job(rig, []), "metadata": path})
         assert _containers(rig, name) == [{"name": "sidecar"}]
 
+    def test_an_item_goes_with_what_others_changed_in_it(self, rig: Rig) -> None:
+        manifest = _cluster_job(rig, [{"name": "head", "image": "one"}, {"name": "sidecar", "image": "one"}])
+        name = rig.api.apply(RAY_JOB, manifest)["metadata"]["name"]
+        changed = _cluster_job(rig, [{"name": "head", "image": "one"}, {"name": "sidecar", "image": "two"}])
+        rig.other.patch(RAY_JOB, name, {"spec": changed["spec"]}, rig.namespace)
+        left = _cluster_job(rig, [{"name": "head", "image": "one"}])
+        rig.api.apply(RAY_JOB, {**left, "metadata": manifest["metadata"]})
+        assert _containers(rig, name) == [{"name": "head", "image": "one"}]
+
+    def test_what_nobody_owns_is_somebodys_once_it_is_applied_to(self, rig: Rig) -> None:
+        name = rig.api.create(CONFIG_MAP, config_map(rig))["metadata"]["name"]
+        rig.other.patch(CONFIG_MAP, name, {"data": {"a": "2"}}, rig.namespace)
+        with pytest.raises(ConflictError, match="before-first-apply"):
+            rig.api.apply(CONFIG_MAP, config_map(rig, name, {"a": "1"}))
+
     def test_a_map_that_is_one_value_is_replaced(self, rig: Rig) -> None:
         name = f"flavor-{next(NUMBERS)}"
         try:

@@ -7,6 +7,9 @@ from typing import Any, Final
 from fairgate_scheduler.adapters.kube.api import ConflictError
 from fairgate_scheduler.testing.fake_api_fields import Path, as_managed_fields, leaves, merge, without
 
+_FIRST: Final = "before-first-apply"
+"""Who owns what is in an object that nobody owns a field of, once somebody applies something to it."""
+
 APPLY: Final = "Apply"
 UPDATE: Final = "Update"
 
@@ -28,7 +31,9 @@ class Owners:
     paths: Mapping[Manager, frozenset[Path]] = field(default_factory=dict)
 
     def after_update(self, manager: Manager, before: Mapping[str, Any], after: Mapping[str, Any]) -> "Owners":
-        """Whoever changes a field owns it, alone."""
+        """Whoever changes a field owns it, alone. Where nobody owns anything, nobody begins to, but by creating it."""
+        if before and not self.paths:
+            return self
         old, new = leaves(self.kind, before), leaves(self.kind, after)
         changed = {path for path, value in new.items() if path not in old or old[path] != value}
         left = {who: frozenset(each for each in paths if each in new) - changed for who, paths in self.paths.items()}
@@ -43,6 +48,8 @@ class Owners:
         wanted, found = leaves(self.kind, applied), leaves(self.kind, live)
         changed = {path for path, value in wanted.items() if path in found and found[path] != value}
         others = {each: paths for each, paths in self.paths.items() if each != who}
+        if found and not self.paths:
+            others = {Manager(_FIRST, UPDATE): frozenset(found)}
         conflicts = sorted((path, each) for each, paths in others.items() for path in paths & changed)
         if conflicts and not force:
             raise ConflictError(_text_of(conflicts), "Conflict")
@@ -71,12 +78,12 @@ class Owners:
 
 
 def _pruned(manifest: dict[str, Any], dropped: frozenset[Path], owned: frozenset[Path]) -> dict[str, Any]:
-    """Without what one manager no longer applies, but for what others own or need: an item goes with its last field."""
+    """Without what one manager no longer applies and no other owns. An item goes with all that is in it, also what
+    others own there, if none of them owns the item itself.
+    """
     for path in sorted(dropped - owned, key=len):
-        is_needed = any(each[: len(path)] == path for each in owned)
-        item = next((path[: index + 1] for index, part in enumerate(path) if part.startswith("k:")), ())
-        is_kept_item = bool(item) and item != path and any(each[: len(item)] == item for each in owned)
-        if not is_needed and not (is_kept_item and f'"{path[-1][2:]}":' in item[-1]):
+        is_map_of_others = path[-1].startswith("f:") and any(each[: len(path)] == path for each in owned)
+        if not is_map_of_others:
             manifest = without(manifest, path)
     return manifest
 
