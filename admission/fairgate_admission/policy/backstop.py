@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from typing import Final
 
-from fairgate_scheduler.core.manifests.plain import get_map
+from fairgate_scheduler.core.amounts import QuantityError, is_accelerator, parse_quantity
+from fairgate_scheduler.core.manifests.plain import Plain, get_list, get_map
 from fairgate_scheduler.core.manifests.workloads import workload_demand
 
 from fairgate_admission.facts import names
@@ -67,10 +68,10 @@ def _devices(request: Request, tenant: str | None) -> Denial | None:
     is_ray = request.group == "ray.io" and tenant is None  # in tenants' namespaces it has rules of its own
     if request.subresource or not (is_pod or is_template or is_ray) or not _is_written(request):
         return None
-    demand = workload_demand(request.object)
-    if not demand.accelerated:
+    asking = [pods.path for pods in workload_demand(request.object).pod_sets if _asks(pods.template)]
+    if not asking:
         return None
-    field = f"{demand.accelerated[0].path}.spec".removeprefix(".")
+    field = f"{asking[0]}.spec".removeprefix(".")
     if tenant is None:
         found = "asks for devices in a namespace that is no tenant's"
         return Denial("FG-NS-001", field, found, SUBMIT)
@@ -78,6 +79,27 @@ def _devices(request: Request, tenant: str | None) -> Denial | None:
         return None
     rule = "FG-POD-001" if is_pod else "FG-TPL-001"
     return Denial(rule, field, "asks for devices outside of an admitted RayJob", SUBMIT)
+
+
+def _asks(template: Plain) -> bool:
+    """Whether a pod asks for devices anywhere, as the policies see it: an amount that can not be read is one too."""
+    spec = get_map(template, "spec")
+    kinds = ("containers", "initContainers", "ephemeralContainers")
+    resources = [get_map(each, "resources") for kind in kinds for each in get_list(spec, kind)]
+    resources += [get_map(spec, "resources"), {"limits": get_map(spec, "overhead")}]
+    return any(
+        is_accelerator(name) and _is_some(amount)
+        for each in resources
+        for kind in ("limits", "requests")
+        for name, amount in get_map(each, kind).items()
+    )
+
+
+def _is_some(amount: object) -> bool:
+    try:
+        return parse_quantity(amount, "memory") != 0
+    except QuantityError:
+        return True
 
 
 def _ray_objects(request: Request, tenant: str | None) -> Denial | None:

@@ -13,7 +13,7 @@ from fairgate_admission.facts.identities import KUEUE, SCHEDULER
 from fairgate_admission.facts.request import Request
 from fairgate_admission.facts.verdict import SUBMIT, Denial
 from fairgate_admission.facts.world import Reservation, World
-from fairgate_admission.review.families.pod_rules import check_always
+from fairgate_admission.review.families.pod_rules import check_always, denials
 from fairgate_admission.review.families.ray_requests import changed_spec
 from fairgate_admission.review.shapes import check_pod_sets
 
@@ -83,7 +83,7 @@ def _shape(request: Request, reservation: Reservation, world: World) -> Iterator
         found = "the cluster would keep its pods when the job has ended"
         yield Denial("FG-RAY-006", "spec.shutdownAfterJobFinishes", found, "write shutdownAfterJobFinishes: true")
     demand = workload_demand(request.object)
-    yield from (Denial("FG-TPL-002", each.field, each.message, each.remedy) for each in demand.findings)
+    yield from denials("FG-TPL-002", demand.findings)
     yield from check_pod_sets(demand.pod_sets, reservation, "FG-RAY-009")
     for pods in demand.pod_sets:
         yield from check_always(pods.template, pods.path, bool(pods.demand.accelerators), world.settings)

@@ -11,6 +11,7 @@ from fairgate_admission.facts.owners import controller_of
 from fairgate_admission.facts.request import Request
 from fairgate_admission.facts.verdict import SUBMIT, Denial
 from fairgate_admission.facts.world import Reservation, World
+from fairgate_admission.review.families.pod_rules import denials
 from fairgate_admission.review.lineage import prove
 from fairgate_admission.review.shapes import CHANGE, check_pod_sets
 
@@ -23,17 +24,17 @@ def check(request: Request, world: World, tenant: str) -> list[Denial]:
         return list(_autoscaled(request, world, tenant))
     if not is_trusted(request.username):
         return [Denial("FG-RAY-002", "kind", f"a {request.kind} is not for users to make or change", SUBMIT)]
+    demand, known = workload_demand(request.object), workload_demand(request.old).findings
+    uncounted = denials("FG-TPL-002", tuple(each for each in demand.findings if each not in known))
     if request.is_update and not _has_grown(request):
-        return []
+        return uncounted
     if request.kind != "RayCluster" or request.username not in (KUBERAY, KUEUE):
         found = f"a {request.kind} would run outside of an admitted RayJob"
         return [Denial("FG-RAY-002", "kind", found, SUBMIT)]
     proof = _root(request, world, tenant) if request.is_update else prove(request, world, tenant)
     if isinstance(proof, Denial):
         return [proof]
-    demand = workload_demand(request.object)
-    wrong = [Denial("FG-TPL-002", each.field, each.message, each.remedy) for each in demand.findings]
-    return [*wrong, *check_pod_sets(demand.pod_sets, proof, "FG-RAY-009")]
+    return [*uncounted, *check_pod_sets(demand.pod_sets, proof, "FG-RAY-009")]
 
 
 def _is_autoscaler(request: Request) -> bool:
