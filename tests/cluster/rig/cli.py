@@ -5,7 +5,7 @@ import sys
 
 from rig import host
 from rig.build import PROGRAMS, build
-from rig.cluster import Rig, logs, prepare
+from rig.cluster import Rig, every_rig, logs, prepare
 from rig.errors import RigError
 from rig.paths import lock
 
@@ -46,7 +46,9 @@ def _up(options: argparse.Namespace) -> int:
 
 
 def _down(_: argparse.Namespace) -> int:
-    Rig(BY_HAND).down()
+    for rig in every_rig():
+        if rig.name == BY_HAND or rig.is_abandoned():
+            rig.down()
     return 0
 
 
@@ -82,7 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     one = commands.add_parser("up", help="start a cluster and print its KUBECONFIG")
     one.add_argument("--no-node", action="store_true", help="control plane and fake nodes only: needs no root")
     one.set_defaults(run=_up)
-    commands.add_parser("down", help="take it down").set_defaults(run=_down)
+    commands.add_parser("down", help="take it down, and what a test run that was killed left").set_defaults(run=_down)
     commands.add_parser("status", help="which components run").set_defaults(run=_status)
     one = commands.add_parser("logs", help="what the components said, also after the end")
     one.add_argument("name", nargs="*", metavar="COMPONENT")

@@ -47,7 +47,7 @@ class Rig:
     """One cluster by name, whoever started it. RigError says why when a method can not do its job."""
 
     def __init__(self, name: str) -> None:
-        self._name = name
+        self.name = name
         self._folder = state() / name
         self._processes = Processes(self._folder)
 
@@ -57,7 +57,7 @@ class Rig:
         ``owner`` is the pid of the process that will take it down, None when a person will.
         """
         if self.is_up():
-            raise RigError(f"the cluster {self._name} is up already; take it down first")
+            raise RigError(f"the cluster {self.name} is up already; take it down first")
         prepare(has_node=has_node)
         began_s = time.monotonic()
         kept_by = (owner, started(owner) or "") if owner else None
@@ -70,7 +70,7 @@ class Rig:
         except BaseException:
             self.down()
             raise
-        say(f"{self._name} is up after {time.monotonic() - began_s:.0f} s")
+        say(f"{self.name} is up after {time.monotonic() - began_s:.0f} s")
 
     def down(self) -> None:
         """End all of its processes and remove what it left; its logs stay in the rig's home until the next end."""
@@ -84,10 +84,10 @@ class Rig:
             host.clean(site)
             until("nothing runs in its namespaces", 30, self._is_empty)
             network.unmake(self._processes)
-        shutil.rmtree(logs(self._name), ignore_errors=True)
-        logs(self._name).parent.mkdir(exist_ok=True)
+        shutil.rmtree(logs(self.name), ignore_errors=True)
+        logs(self.name).parent.mkdir(exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
-            (self._folder / "log").rename(logs(self._name))
+            (self._folder / "log").rename(logs(self.name))
         shutil.rmtree(self._folder)
 
     def is_up(self) -> bool:
@@ -108,7 +108,7 @@ class Rig:
         """Where it is. RigError when it is not up."""
         site = Site.load(self._folder)
         if site is None:
-            raise RigError(f"the cluster {self._name} is not up")
+            raise RigError(f"the cluster {self.name} is not up")
         return site
 
     def kubectl(self, identity: str = "admin") -> Kubectl:
@@ -169,6 +169,11 @@ def prepare(*, has_node: bool) -> None:
     build(*_PROGRAMS, *(_NODE_PROGRAMS if has_node else ()))
     if has_node:
         image_files()
+
+
+def every_rig() -> list[Rig]:
+    """All clusters of this home that were not taken down."""
+    return [Rig(folder.name) for folder in sorted(state().glob("*"))]
 
 
 def logs(name: str) -> Path:
