@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from fairgate_scheduler.core.amounts import Amount, Row
+from fairgate_scheduler.core.config_checks import Fault
 from fairgate_scheduler.core.jobs import Attempt, Job, JobState
 from fairgate_scheduler.core.lifecycle import Effect, Event, Observation
 from fairgate_scheduler.core.snapshot import History
@@ -17,6 +18,10 @@ from fairgate_scheduler.core.tenancy import Config, Tenant
 
 class StaleVersionError(Exception):
     """The record was changed by somebody else since it was read; nothing was written."""
+
+
+class RunnerUnavailableError(Exception):
+    """The runner can not be reached, or does not know enough yet to answer; the same call may succeed later."""
 
 
 class StoreError(Exception):
@@ -246,6 +251,9 @@ class Runner(Protocol):
         """Everything in a tenant's valid RayJob that can not run here, as sentences
         ``FIELD: what is wrong; the remedy``.
         """
+
+    def objections(self, config: Config) -> Iterable[Fault]:
+        """Everything in a configuration, right in itself, that can not be kept here."""
 
     def remarks(self, config: Config) -> Sequence[str]:
         """Everything in a valid configuration that is kept but has no effect here, as sentences."""

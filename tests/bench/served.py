@@ -31,7 +31,7 @@ def serve(folder: Path, config: Path) -> None:
     runner = TimerRunner()
     source = config.read_text() if config.name != "-" else None
     settings = Settings(folder, poll_ms=POLL_MS)
-    with bootstrap.serve_with(settings, lambda: runner, source) as running:
+    with bootstrap.serve_with(settings, bootstrap.Parts(lambda *_: runner), source) as running:
         runner.on_change = running.app.changes.notify
         stopping.wait()
 

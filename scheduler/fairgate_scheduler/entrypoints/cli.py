@@ -1,6 +1,8 @@
 """The server's commands of ``fairgate``: they join the client's by the entry-point group ``fairgate.commands``."""
 
+from dataclasses import replace
 from datetime import tzinfo
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -12,12 +14,19 @@ from fairgate_scheduler.entrypoints import replaying
 from fairgate_scheduler.entrypoints import simulate as simulating
 from fairgate_scheduler.entrypoints import up as running
 from fairgate_scheduler.entrypoints.demo import command as demonstrating
-from fairgate_scheduler.entrypoints.settings import Settings
+from fairgate_scheduler.entrypoints.settings import ClusterSettings, Settings
 from fairgate_scheduler.replay.readers import FORMATS
 from fairgate_scheduler.replay.study import Wish
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 commands = typer.Typer()
+
+
+class RunnerKind(StrEnum):
+    """Where jobs run."""
+
+    LOCAL = "local"
+    KUBE = "kube"
 
 
 def register(app: typer.Typer) -> None:
@@ -39,14 +48,24 @@ def up(
     ] = "",
     job_dir: Annotated[Path, typer.Option(help="What relative paths in runtimeEnvYAML count from.")] = Path(),
     grace_period: Annotated[str, typer.Option(help="Time between an eviction's notice and the kill.")] = "30s",
+    runner: Annotated[RunnerKind, typer.Option(help="Where jobs run: on this machine, or in a Kubernetes cluster.")] = (
+        RunnerKind.LOCAL
+    ),
+    kubeconfig: Annotated[
+        Path | None, typer.Option(help="Of the cluster (default: where kubectl looks, else the pod's own).")
+    ] = None,
+    context: Annotated[str | None, typer.Option(help="The context of the kubeconfig.")] = None,
 ) -> None:
-    """Run the service on this machine: SQLite and local Ray, no Kubernetes."""
+    """Run the service: SQLite and local Ray on this machine, or Kueue and KubeRay in a cluster."""
     try:
         grace_ms = parse_duration(grace_period)
     except ValueError as error:
         raise typer.BadParameter(f"{error}; write for example 30s or 2m", param_hint="--grace-period") from None
     folder = (state_dir or Path.home() / ".fairgate").expanduser().absolute()
-    raise typer.Exit(running.run(Settings(folder, listen, job_dir.absolute(), grace_ms), config))
+    settings = Settings(folder, listen, job_dir.absolute(), grace_ms)
+    if runner is RunnerKind.KUBE:
+        settings = replace(settings, cluster=ClusterSettings(kubeconfig, context))
+    raise typer.Exit(running.run(settings, config))
 
 
 @commands.command()

@@ -8,12 +8,20 @@ SOCKET: Final = "fairgate.sock"
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterSettings:
+    """Which cluster attempts run in. ``kubeconfig`` ``None``: where kubectl would look, else the pod that this is."""
+
+    kubeconfig: Path | None = None
+    context: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """``state_dir`` holds all that the server keeps; no two servers share one.
 
     ``listen`` is ``unix:PATH`` or ``HOST:PORT`` on loopback, "" for a socket in the state directory. ``job_dir`` is
     what relative paths in jobs' runtime environments count from. ``grace_ms`` lies between an eviction's notice and
-    the kill, ``poll_ms`` between two looks at the attempts.
+    the kill, ``poll_ms`` between two looks at the attempts. ``cluster`` ``None``: attempts run on this machine.
     """
 
     state_dir: Path
@@ -22,6 +30,7 @@ class Settings:
     grace_ms: int = 30_000
     poll_ms: int = 500
     reflection: bool = True
+    cluster: ClusterSettings | None = None
 
     @property
     def address(self) -> str:

@@ -18,7 +18,7 @@ from fairgate_scheduler.entrypoints.bootstrap import StartError, serve
 from fairgate_scheduler.entrypoints.grpc.auth import TokenFileError
 from fairgate_scheduler.entrypoints.grpc.server import AddressError
 from fairgate_scheduler.entrypoints.settings import Settings
-from fairgate_scheduler.ports import StoreError
+from fairgate_scheduler.ports import RunnerUnavailableError, StoreError
 from fairgate_scheduler.service.errors import FairgateError
 from fairgate_scheduler.service.quota import parse
 
@@ -36,7 +36,7 @@ def run(settings: Settings, config: Path | None, planner: Planner = make_plan) -
     0: stopped as told; 1: it could not start, or lost its state directory; 2: the configuration is refused.
     """
     problem = unusable_python(sys.executable, sys.prefix)
-    if problem and planner is make_plan:
+    if problem and planner is make_plan and settings.cluster is None:
         return _refuse(problem, 1)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     logging.getLogger("alembic").setLevel(logging.WARNING)
@@ -59,7 +59,7 @@ def run(settings: Settings, config: Path | None, planner: Planner = make_plan) -
                 if running.lock.is_lost():
                     return _refuse(_LOST.format(settings.lock_file), 1)
             typer.echo("Stopping; running jobs go on, start again to find them.")
-    except (StartError, AddressError, TokenFileError, StoreError) as error:
+    except (StartError, AddressError, TokenFileError, StoreError, RunnerUnavailableError) as error:
         return _refuse(str(error), 1)
     except FairgateError as error:
         return _refuse(f"{config}: {error}", 2)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
+from fairgate_scheduler.ports import RunnerUnavailableError
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.apply import apply_plan
 from fairgate_scheduler.service.deliver import Courier, Retry
@@ -51,6 +52,7 @@ class Scheduler:
         self._planned: int | None = None
         self._plan_due_ms: int | None = None
         self._has_failed = False
+        self._trouble = ""
 
     @property
     def steps(self) -> Mapping[str, Callable[[int], None]]:
@@ -71,9 +73,18 @@ class Scheduler:
         for name, step in self.steps.items():
             try:
                 step(self._app.clock.now_ms())
+            except RunnerUnavailableError as error:
+                self._has_failed = True
+                self._tell_of_trouble(str(error))
             except Exception:
                 self._has_failed = True
                 _logger.exception("the step %r failed; it is tried again in %s ms", name, RETRY_MS)
+
+    def _tell_of_trouble(self, trouble: str) -> None:
+        """Once: it may last for hours, and every step runs into it again."""
+        if trouble != self._trouble:
+            _logger.warning("the runner can not be reached; it is tried again every %s ms: %s", RETRY_MS, trouble)
+        self._trouble = trouble
 
     def plan(self, now_ms: int) -> None:
         """Decide who starts and who gives way, if anything has changed since that was decided last.

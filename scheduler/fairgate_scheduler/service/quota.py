@@ -5,11 +5,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from fairgate_scheduler.core.config_checks import check_config
 from fairgate_scheduler.core.jobs import Job
 from fairgate_scheduler.core.outlook import Outlook
 from fairgate_scheduler.core.snapshot import Snapshot
 from fairgate_scheduler.core.tenancy import Config
-from fairgate_scheduler.documents.config_file import read_config
+from fairgate_scheduler.documents.config_file import Check, read_config
 from fairgate_scheduler.documents.problems import DocumentError
 from fairgate_scheduler.documents.render import ConfigChange, diff_configs
 from fairgate_scheduler.ports import ConfigVersion
@@ -52,7 +53,7 @@ def apply_config(
         Aborted: the etag is stale.
         FailedPrecondition: a tenant with jobs that have not ended would be gone or have tenants below it.
     """
-    config = read_source(source)
+    config = read_source(source, app.runner.objections)
     now_ms = app.clock.now_ms()
     before = app.config_version()
     if etag is not None and etag != (before.etag if before else ""):
@@ -72,10 +73,10 @@ def apply_config(
     return result
 
 
-def read_source(source: str) -> Config:
+def read_source(source: str, *more: Check) -> Config:
     """The configuration of a document. Raises InvalidArgument with every problem and its line."""
     try:
-        config = parse(source)
+        config = read_config(source, checks=(check_config, *more))
     except DocumentError as error:
         raise InvalidArgument(
             Violation(

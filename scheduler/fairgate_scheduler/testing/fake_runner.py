@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import Amount, Demand, Row
+from fairgate_scheduler.core.config_checks import Fault
 from fairgate_scheduler.core.lifecycle import Observation, Phase
 from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.ports import Clock, Launch, LogChunk
@@ -72,6 +73,10 @@ class FakeRunner:
         if str(manifest["spec"]["entrypoint"]).startswith("impossible"):
             return ["spec.entrypoint: it says so itself; write another one"]
         return []
+
+    def objections(self, config: Config) -> tuple[Fault, ...]:
+        """Everything can be kept."""
+        return ()
 
     def remarks(self, config: Config) -> tuple[str, ...]:
         """Nothing to say."""

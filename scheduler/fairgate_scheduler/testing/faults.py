@@ -1,12 +1,13 @@
 """Faults for simulations: a server that crashes between any two calls, and a runner that fails and answers late."""
 
 import random
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from fairgate_scheduler.core.amounts import Amount, Row
+from fairgate_scheduler.core.config_checks import Fault
 from fairgate_scheduler.core.lifecycle import Observation
 from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.ports import Launch, LogChunk, Runner, Store, Transaction
@@ -99,6 +100,10 @@ class FaultyRunner:
     def check(self, manifest: Mapping[str, Any], tenant: Tenant) -> Sequence[str]:
         """What can not run."""
         return self._runner.check(manifest, tenant)
+
+    def objections(self, config: Config) -> Iterable[Fault]:
+        """What can not be kept."""
+        return self._runner.objections(config)
 
     def remarks(self, config: Config) -> Sequence[str]:
         """What has no effect."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import Amount, Row
+from fairgate_scheduler.core.config_checks import Fault
 from fairgate_scheduler.core.lifecycle import Observation, Phase
 from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.ports import Launch, LogChunk
@@ -38,6 +39,10 @@ class TimerRunner:
         except ValueError as error:
             return [f"spec.entrypoint: {error}; write {_COMMAND} and seconds"]
         return []
+
+    def objections(self, config: Config) -> tuple[Fault, ...]:
+        """Everything can be kept."""
+        return ()
 
     def remarks(self, config: Config) -> tuple[str, ...]:
         """Nothing to say."""

@@ -25,6 +25,9 @@ class Recorder:
     def check(self, _manifest, _tenant):
         return []
 
+    def objections(self, _config):
+        return ()
+
     def capacity(self, _config):
         return {}
 

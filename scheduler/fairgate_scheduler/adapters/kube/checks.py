@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from fairgate_scheduler.adapters.kube.mapping import remarks_on_mapping
 from fairgate_scheduler.core.manifests import normalize
 from fairgate_scheduler.core.manifests.podsecurity import check_accounts, check_security
 from fairgate_scheduler.core.tenancy import Config, Tenant
@@ -21,8 +22,9 @@ def check(manifest: Mapping[str, Any], tenant: Tenant) -> Sequence[str]:
 
 def remarks(config: Config) -> Sequence[str]:
     """Everything in a valid configuration that is kept but has no effect in a cluster, as sentences."""
-    return [
+    vain = [
         f"flavors.{name}.capacity: has no effect on Kubernetes; the nodes are watched"
         for name, flavor in config.flavors.items()
         if flavor.capacity is not None
     ]
+    return [*vain, *remarks_on_mapping(config)]

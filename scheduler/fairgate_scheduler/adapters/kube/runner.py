@@ -16,12 +16,14 @@ from fairgate_scheduler.adapters.kube.api.kinds import POD, RAY_JOB
 from fairgate_scheduler.adapters.kube.attempts import attempt_names, render
 from fairgate_scheduler.adapters.kube.checks import check, remarks
 from fairgate_scheduler.adapters.kube.logs import Archive
+from fairgate_scheduler.adapters.kube.mapping import check_mapping
 from fairgate_scheduler.adapters.kube.reports import Reports
 from fairgate_scheduler.adapters.kube.watching.capacity import capacity, lost_nodes
 from fairgate_scheduler.adapters.kube.watching.scene import Scene
 from fairgate_scheduler.adapters.kube.watching.sight import Patience, instant_ms, noticed, see
 from fairgate_scheduler.adapters.kube.watching.traces import AttemptKey, Trace, collect
 from fairgate_scheduler.core.amounts import Amount, Row
+from fairgate_scheduler.core.config_checks import Fault
 from fairgate_scheduler.core.lifecycle import Observation, Phase
 from fairgate_scheduler.core.manifests.plain import get_map, get_text
 from fairgate_scheduler.core.tenancy import Config, Tenant
@@ -64,6 +66,10 @@ class KubeRunner:
     def check(self, manifest: Mapping[str, Any], tenant: Tenant) -> Sequence[str]:
         """See ``ports.Runner``."""
         return check(manifest, tenant)
+
+    def objections(self, config: Config) -> Sequence[Fault]:
+        """See ``ports.Runner``."""
+        return check_mapping(config)
 
     def remarks(self, config: Config) -> Sequence[str]:
         """See ``ports.Runner``."""

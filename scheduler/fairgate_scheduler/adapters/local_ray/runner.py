@@ -22,6 +22,7 @@ from fairgate_scheduler.adapters.local_ray.processes import Identity, has_ended
 from fairgate_scheduler.adapters.local_ray.remarks import remarks
 from fairgate_scheduler.adapters.local_ray.results import Result, end_attempt, read_result
 from fairgate_scheduler.core.amounts import Amount, Row
+from fairgate_scheduler.core.config_checks import Fault
 from fairgate_scheduler.core.lifecycle import Observation, Phase
 from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.ports import Launch, LogChunk
@@ -55,6 +56,10 @@ class LocalRayRunner:
     def check(self, manifest: Mapping[str, Any], tenant: Tenant) -> list[str]:
         """Everything in a valid RayJob that this machine can not give, as sentences that begin with the field."""
         return planning.check(manifest, self._settings.base_dir)
+
+    def objections(self, config: Config) -> tuple[Fault, ...]:
+        """Everything can be kept."""
+        return ()
 
     def remarks(self, config: Config) -> list[str]:
         """What a configuration says in vain: there are no pods here, and one principal for all."""

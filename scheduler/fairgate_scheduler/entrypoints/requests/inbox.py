@@ -60,6 +60,7 @@ class Inbox:
         self._requests = requests
         self._reports = reports
         self._taken: dict[str, _Taken] = {}
+        self._looked: dict[str, str] = {}
         self._at: int | None = None
         self._unshown: set[str] = set()
 
@@ -71,8 +72,15 @@ class Inbox:
         if self._at is None:
             self._begin(there)
         has_failed = False
+        versions = {uid: request["metadata"]["resourceVersion"] for uid, request in there.items()}
         for uid, request in there.items():
-            has_failed |= not self._take(uid, request)
+            if self._looked.get(uid) == versions[uid]:
+                continue
+            if self._take(uid, request):
+                self._looked[uid] = versions[uid]
+            else:
+                has_failed = True
+        self._looked = {uid: version for uid, version in self._looked.items() if uid in versions}
         has_failed |= not self._cancel_missing(there)
         self._hear()
         return self._show(there) or has_failed

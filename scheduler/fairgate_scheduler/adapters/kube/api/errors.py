@@ -1,5 +1,7 @@
 """What an API server can answer besides what was asked for."""
 
+from fairgate_scheduler.ports import RunnerUnavailableError
+
 
 class ApiError(Exception):
     """An answer that is not the one wanted. ``reason`` is the server's word for it, the text what it says."""
@@ -29,5 +31,5 @@ class InvalidError(ApiError):
     """The object is not as its kind has to be."""
 
 
-class UnavailableError(ApiError):
+class UnavailableError(ApiError, RunnerUnavailableError):
     """The server can not be reached, is overloaded, or an admission webhook of it is. Nothing is known of a write."""

@@ -1,6 +1,7 @@
 """The cluster as the runner sees it: one mirror for each kind that matters."""
 
 import threading
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Final
@@ -75,6 +76,11 @@ class Scene:
     def is_complete(self) -> bool:
         """Whether everything was seen at least once: before that, what is missing says nothing."""
         return all(mirror.synced for mirror in self._mirrors.values())
+
+    def wait_complete(self, timeout_s: float) -> bool:
+        """Wait until everything was seen at least once; whether it was in time."""
+        until_s = time.monotonic() + timeout_s
+        return all(each.wait_synced(max(until_s - time.monotonic(), 0.01)) for each in self._mirrors.values())
 
     @property
     def troubles(self) -> Sequence[str]:
