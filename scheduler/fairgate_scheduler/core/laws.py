@@ -2,8 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from typing import Final
-
 from fairgate_scheduler.core.contenders import Choice, Contender, held_by
 from fairgate_scheduler.core.ledger import Ledger
 from fairgate_scheduler.core.register import Register
@@ -12,20 +10,18 @@ from fairgate_scheduler.core.usage import Charge, Usage
 
 Admission = tuple[Contender, Choice]
 
-HEADS: Final = 8
-"""So many kinds of waiting jobs of a leaf are looked at once more, the best first: a refill has looked at them all."""
-
 
 def check_nothing_waits_that_fits(ledger: Ledger) -> None:
-    """Assert of a refill that is done that no pending job was left out for which there is room, limits and budgets.
+    """Assert of a refill that is done that of no leaf the first job that waits was left out though there is room for it.
 
-    Only claims may hold such a job back; where there are some, nothing is asserted.
+    Limits, budgets and claims may hold it back; where there are claims, nothing is asserted. Those behind it are not
+    looked at once more, as that would cost a good part of the refill.
 
     Raises:
         AssertionError: one was left out.
     """
     for line in () if ledger.claims is not None else ledger.waiting.values():
-        for _, name, contender, *_ in line.entries[:HEADS]:
+        for _, name, contender, *_ in line.entries[:1]:
             is_free = contender.held is None and ledger.limits.allows(contender.leaf)
             for choice in contender.choices if is_free else ():
                 fits = ledger.target.fits(choice.charge) and ledger.budgets.allows(contender.leaf, choice.cost)
