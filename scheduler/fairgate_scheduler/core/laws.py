@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+
 from fairgate_scheduler.core.contenders import Choice, Contender, held_by
 from fairgate_scheduler.core.ledger import Ledger
 from fairgate_scheduler.core.register import Register
@@ -12,7 +13,7 @@ Admission = tuple[Contender, Choice]
 
 
 def check_nothing_waits_that_fits(ledger: Ledger) -> None:
-    """Assert of a refill that is done that of no leaf the first job that waits was left out though there is room for it.
+    """Assert of a refill that is done that of each leaf the first job that waits was not left out though it fits.
 
     Limits, budgets and claims may hold it back; where there are claims, nothing is asserted. Those behind it are not
     looked at once more, as that would cost a good part of the refill.
