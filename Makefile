@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-cluster test-cluster-full check gen bench
+.PHONY: help demo test test-cluster test-cluster-full check gen gen-proto gen-kueue bench
 
 # The first interpreter that is new enough; `make PYTHON=/path/to/python3.12 test` chooses another.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -15,6 +15,7 @@ READY := .venv/.ready
 SITE = $(shell $(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 PROTOS = $(wildcard proto/fairgate_api/v1/*.proto)
 OUT ?= proto
+KUEUE_OUT ?= clients/kueue
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -37,7 +38,7 @@ test-cluster-full: $(READY) ## the same, and those that take long
 	@[ -n "$${KUBECONFIG:-}" ] || $(BIN)/python tests/cluster prepare
 	@$(BIN)/pytest tests/cluster -m "cluster or cluster_full"
 
-check: $(READY) ## format, lint, types, layers, wire contract, fresh stubs
+check: $(READY) ## format, lint, types, layers, wire contract, fresh generated code
 	$(BIN)/uv lock --check --offline --quiet --default-index https://pypi.org/simple
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
@@ -48,9 +49,19 @@ check: $(READY) ## format, lint, types, layers, wire contract, fresh stubs
 	$(BIN)/buf lint .venv/fairgate.binpb --config buf.yaml
 	$(BIN)/pytest -q tests/tidy/test_stubs.py
 
-gen: $(READY) ## regenerate the protobuf stubs beside the .proto files
+gen: gen-proto gen-kueue ## regenerate what is generated: the protobuf stubs, the models of Kueue's objects
+
+gen-proto: $(READY)
 	@PATH="$(BIN):$$PATH" $(BIN)/python -m grpc_tools.protoc -I proto -I "$(SITE)" \
 		--python_out="$(OUT)" --grpc_python_out="$(OUT)" --pyi_out="$(OUT)" --mypy_grpc_out="$(OUT)" $(PROTOS)
+
+gen-kueue: $(READY)
+	@# The generator leaves files behind that are no models; old models would stay.
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT; \
+		JAVA_OPTS=-XX:TieredStopAtLevel=1 $(BIN)/openapi-generator-cli generate \
+			-c clients/kueue/generator.yaml -o "$$folder" >"$$folder/log" 2>&1 || { cat "$$folder/log" >&2; exit 1; }; \
+		rm -rf "$(KUEUE_OUT)/fairgate_kueue"; cp -R "$$folder/fairgate_kueue" "$(KUEUE_OUT)"; \
+		rm -rf "$(KUEUE_OUT)/fairgate_kueue/api"
 
 bench: $(READY) ## measure the scheduler (ONLY="submit large": some of it)
 	@$(BIN)/python tests/bench $(ONLY)

@@ -1,4 +1,4 @@
-"""What `pip install fairgate` puts on a team's machine: four packages with types, and a client that is light."""
+"""What `pip install fairgate` puts on a team's machine: five packages with types, and a client that is light."""
 
 import subprocess
 import sys
@@ -6,7 +6,17 @@ import zipfile
 
 import pytest
 
-SERVER_ONLY = {"alembic", "fairgate_admission", "fairgate_scheduler", "psutil", "ray", "sqlalchemy", "sqlmodel"}
+SERVER_ONLY = {
+    "alembic",
+    "fairgate_admission",
+    "fairgate_kueue",
+    "fairgate_scheduler",
+    "psutil",
+    "pydantic",
+    "ray",
+    "sqlalchemy",
+    "sqlmodel",
+}
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +37,7 @@ def test_wheel_has_exactly_our_packages(wheel, packages):
         "fairgate",
         "fairgate_admission",
         "fairgate_api",
+        "fairgate_kueue",
         "fairgate_scheduler",
     }
 

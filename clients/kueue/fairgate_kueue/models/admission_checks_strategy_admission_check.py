@@ -1,0 +1,14 @@
+"""AdmissionChecksStrategyAdmissionCheck of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+
+
+class AdmissionChecksStrategyAdmissionCheck(Model):
+    """AdmissionChecksStrategyAdmissionCheck, as fairgate_kueue.base says."""
+
+    name: str
+    on_flavors: List[str] | None = None

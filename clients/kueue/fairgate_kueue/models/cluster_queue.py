@@ -1,0 +1,19 @@
+"""ClusterQueue of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+from fairgate_kueue.models.cluster_queue_spec import ClusterQueueSpec
+from fairgate_kueue.models.cluster_queue_status import ClusterQueueStatus
+
+
+class ClusterQueue(Model):
+    """ClusterQueue, as fairgate_kueue.base says."""
+
+    api_version: Literal['kueue.x-k8s.io/v1beta2'] = 'kueue.x-k8s.io/v1beta2'
+    kind: Literal['ClusterQueue'] = 'ClusterQueue'
+    metadata: Dict[str, Any] | None = None
+    spec: ClusterQueueSpec | None = None
+    status: ClusterQueueStatus | None = None

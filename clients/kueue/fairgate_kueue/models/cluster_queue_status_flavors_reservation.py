@@ -1,0 +1,15 @@
+"""ClusterQueueStatusFlavorsReservation of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+from fairgate_kueue.models.cluster_queue_status_flavors_reservation_resource import ClusterQueueStatusFlavorsReservationResource
+
+
+class ClusterQueueStatusFlavorsReservation(Model):
+    """ClusterQueueStatusFlavorsReservation, as fairgate_kueue.base says."""
+
+    name: str
+    resources: List[ClusterQueueStatusFlavorsReservationResource]

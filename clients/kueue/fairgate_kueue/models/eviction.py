@@ -1,0 +1,15 @@
+"""Eviction of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+
+
+class Eviction(Model):
+    """Eviction, as fairgate_kueue.base says."""
+
+    count: int
+    reason: str
+    underlying_cause: str

@@ -1,0 +1,15 @@
+"""Flavor of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+from fairgate_kueue.models.flavor_resource import FlavorResource
+
+
+class Flavor(Model):
+    """Flavor, as fairgate_kueue.base says."""
+
+    name: str
+    resources: List[FlavorResource]

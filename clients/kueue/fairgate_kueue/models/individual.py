@@ -1,0 +1,15 @@
+"""Individual of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+
+
+class Individual(Model):
+    """Individual, as fairgate_kueue.base says."""
+
+    prefix: str | None = None
+    roots: List[str]
+    suffix: str | None = None

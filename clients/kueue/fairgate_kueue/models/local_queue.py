@@ -1,0 +1,19 @@
+"""LocalQueue of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+from fairgate_kueue.models.local_queue_spec import LocalQueueSpec
+from fairgate_kueue.models.local_queue_status import LocalQueueStatus
+
+
+class LocalQueue(Model):
+    """LocalQueue, as fairgate_kueue.base says."""
+
+    api_version: Literal['kueue.x-k8s.io/v1beta2'] = 'kueue.x-k8s.io/v1beta2'
+    kind: Literal['LocalQueue'] = 'LocalQueue'
+    metadata: Dict[str, Any] | None = None
+    spec: LocalQueueSpec | None = None
+    status: LocalQueueStatus | None = None

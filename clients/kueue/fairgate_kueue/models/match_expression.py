@@ -1,0 +1,15 @@
+"""MatchExpression of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+
+
+class MatchExpression(Model):
+    """MatchExpression, as fairgate_kueue.base says."""
+
+    key: str
+    operator: str
+    values: List[str] | None = None

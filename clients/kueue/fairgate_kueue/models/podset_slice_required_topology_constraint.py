@@ -1,0 +1,14 @@
+"""PodsetSliceRequiredTopologyConstraint of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+
+
+class PodsetSliceRequiredTopologyConstraint(Model):
+    """PodsetSliceRequiredTopologyConstraint, as fairgate_kueue.base says."""
+
+    size: int
+    topology: str

@@ -1,0 +1,14 @@
+"""RequeueState of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+
+
+class RequeueState(Model):
+    """RequeueState, as fairgate_kueue.base says."""
+
+    count: int | None = None
+    requeue_at: str | None = None

@@ -1,0 +1,17 @@
+"""ResourceFlavor of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+from fairgate_kueue.models.resource_flavor_spec import ResourceFlavorSpec
+
+
+class ResourceFlavor(Model):
+    """ResourceFlavor, as fairgate_kueue.base says."""
+
+    api_version: Literal['kueue.x-k8s.io/v1beta2'] = 'kueue.x-k8s.io/v1beta2'
+    kind: Literal['ResourceFlavor'] = 'ResourceFlavor'
+    metadata: Dict[str, Any] | None = None
+    spec: ResourceFlavorSpec | None = None

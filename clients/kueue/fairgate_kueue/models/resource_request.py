@@ -1,0 +1,14 @@
+"""ResourceRequest of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+
+
+class ResourceRequest(Model):
+    """ResourceRequest, as fairgate_kueue.base says."""
+
+    name: str
+    resources: Dict[str, str] | None = None

@@ -1,0 +1,13 @@
+"""SpecFairSharing of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+
+
+class SpecFairSharing(Model):
+    """SpecFairSharing, as fairgate_kueue.base says."""
+
+    weight: str | None = None

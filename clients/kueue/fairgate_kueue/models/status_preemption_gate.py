@@ -1,0 +1,15 @@
+"""StatusPreemptionGate of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+
+
+class StatusPreemptionGate(Model):
+    """StatusPreemptionGate, as fairgate_kueue.base says."""
+
+    last_transition_time: str
+    name: str
+    position: Literal['Closed', 'Open']

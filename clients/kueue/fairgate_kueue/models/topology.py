@@ -1,0 +1,17 @@
+"""Topology of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+from fairgate_kueue.models.topology_spec import TopologySpec
+
+
+class Topology(Model):
+    """Topology, as fairgate_kueue.base says."""
+
+    api_version: Literal['kueue.x-k8s.io/v1beta2'] = 'kueue.x-k8s.io/v1beta2'
+    kind: Literal['Topology'] = 'Topology'
+    metadata: Dict[str, Any] | None = None
+    spec: TopologySpec | None = None

@@ -1,0 +1,15 @@
+"""TopologyAssignment of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+from fairgate_kueue.models.slice import Slice
+
+
+class TopologyAssignment(Model):
+    """TopologyAssignment, as fairgate_kueue.base says."""
+
+    levels: List[str]
+    slices: List[Slice]

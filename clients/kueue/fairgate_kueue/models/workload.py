@@ -1,0 +1,19 @@
+"""Workload of Kueue. Generated from kueue.openapi.json: do not edit it, run `make gen-kueue`."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Literal
+
+from fairgate_kueue.base import Model
+from fairgate_kueue.models.workload_spec import WorkloadSpec
+from fairgate_kueue.models.workload_status import WorkloadStatus
+
+
+class Workload(Model):
+    """Workload, as fairgate_kueue.base says."""
+
+    api_version: Literal['kueue.x-k8s.io/v1beta2'] = 'kueue.x-k8s.io/v1beta2'
+    kind: Literal['Workload'] = 'Workload'
+    metadata: Dict[str, Any] | None = None
+    spec: WorkloadSpec | None = None
+    status: WorkloadStatus | None = None
