@@ -1,7 +1,7 @@
 """What every ``Api`` must do, as one suite: subclass ``ApiContract`` in a test module and give it a ``rig``.
 
-It needs an API server with the definitions of KubeRay's and Kueue's kinds and the garbage collector of Kubernetes; no
-nodes, and neither KubeRay nor Kueue.
+It needs an API server with the definitions of KubeRay's and Kueue's kinds and the controllers of Kubernetes; no nodes.
+KubeRay and Kueue may run, and have nothing to do with it.
 """
 
 import pytest

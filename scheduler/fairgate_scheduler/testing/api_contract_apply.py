@@ -160,7 +160,8 @@ class GarbageContract(ApiContract):
 
 def _cluster_job(rig: Rig, containers: Sequence[dict[str, Any]]) -> dict[str, Any]:
     template = {"template": {"spec": {"containers": list(containers)}}, "rayStartParams": {}}
-    return ray_job(rig, "one", spec={"rayClusterSpec": {"headGroupSpec": template}})
+    job = ray_job(rig, "one")
+    return {**job, "spec": {**job["spec"], "rayClusterSpec": {"headGroupSpec": template}}}
 
 
 def _containers(rig: Rig, name: str) -> list[dict[str, Any]]:

@@ -13,6 +13,7 @@ from fairgate_scheduler.adapters.kube.api import (
 )
 
 NUMBERS = count(1)
+_ELSEWHERE = "kueue.x-k8s.io/multikueue"
 
 
 class Rig(Protocol):
@@ -38,9 +39,9 @@ def config_map(rig: Rig, name: str = "", data: dict[str, str] | None = None, **m
 
 
 def ray_job(rig: Rig, entrypoint: str, **more: Any) -> dict[str, Any]:
-    """A RayJob that nobody runs."""
+    """A RayJob that no controller touches: it says that it is run in another cluster."""
     metadata = {"name": f"job-{next(NUMBERS)}", "namespace": rig.namespace}
-    return {"metadata": metadata, "spec": {"entrypoint": entrypoint}, **more}
+    return {"metadata": metadata, "spec": {"entrypoint": entrypoint, "managedBy": _ELSEWHERE}, **more}
 
 
 def pod(rig: Rig, containers: Sequence[dict[str, Any]], **spec: Any) -> dict[str, Any]:
