@@ -23,6 +23,7 @@ class Config:
 @dataclass(frozen=True, slots=True)
 class JobPreview:
     """What would become of one job, and why. ``flavor`` is what it would start on, or would lose.
+    ``job`` is empty if the caller lacks the role admin.
 
     Of one that would wait, in a dry run: when it would start at the latest (``latest_start``), and when it does under
     the configuration in force (``latest_start_before``). ``None``: not by anything that is known, or not found out.

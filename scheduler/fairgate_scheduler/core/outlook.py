@@ -6,7 +6,7 @@ what was not found out by then is said to be so, never guessed.
 """
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Final
@@ -123,10 +123,17 @@ def outlook(snapshot: Snapshot, name: str, now_ms: int, typical: Typical, go_on:
     return min(several, key=lambda each: (each.latest_finish_ms is None, each.latest_finish_ms or 0))
 
 
-def outlooks(snapshot: Snapshot, now_ms: int, typical: Typical, go_on: GoOn) -> Mapping[str, Outlook]:
-    """What becomes of all pending jobs, from one run each way. Jobs that were not looked at are left out."""
+def outlooks(
+    snapshot: Snapshot, now_ms: int, typical: Typical, go_on: GoOn, wanted: Collection[str] | None = None
+) -> Mapping[str, Outlook]:
+    """What becomes of all pending jobs, or of those that are wanted, from one run each way. Jobs that were not looked
+    at are left out.
+    """
     found = sample(snapshot)
-    return {} if found is None else _outlooks(found, [job.id for job in found.snapshot.pending], now_ms, typical, go_on)
+    if found is None:
+        return {}
+    names = [job.id for job in found.snapshot.pending if wanted is None or job.id in wanted]
+    return _outlooks(found, names, now_ms, typical, go_on)
 
 
 @dataclass(frozen=True, slots=True)

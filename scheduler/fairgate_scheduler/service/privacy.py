@@ -18,12 +18,17 @@ OTHERS: Final = "(other tenants)"
 """Stands for the tenants that are not named; no tenant can have this id."""
 
 
+def sees_jobs_of_all(roles: Collection[str]) -> bool:
+    """Whether a caller may learn the names of jobs in an answer that is about no job of theirs."""
+    return ADMIN in roles
+
+
 def view_for(view: JobView, roles: Collection[str]) -> JobView:
     """What a caller with these roles may see of a job."""
     prospect = view.prospect
     if ADMIN in roles or prospect is None:
         return view
-    own = tuple(each for each in prospect.outlook.evicts if each.split("/")[1] == view.job.tenant)
+    own = tuple(each for each in prospect.outlook.evicts if _tenant_of(each) == view.job.tenant)
     hidden = len(prospect.outlook.evicts) - len(own)
     shown = replace(prospect, outlook=replace(prospect.outlook, evicts=own), unnamed_evictions=hidden)
     return replace(view, prospect=shown)
@@ -33,8 +38,15 @@ def explanation_for(explanation: Explanation, roles: Collection[str]) -> Explana
     """What a caller with these roles may see of why a job waits."""
     if ADMIN in roles:
         return explanation
-    hold = explanation.hold and _redacted(explanation.hold, explanation.view.job.tenant)
-    return Explanation(view_for(explanation.view, roles), hold)
+    tenant = explanation.view.job.tenant
+    hold = explanation.hold and _redacted(explanation.hold, tenant)
+    own = tuple(each for each in explanation.leaving if _tenant_of(each) == tenant)
+    hidden = len(explanation.leaving) - len(own)
+    return Explanation(view_for(explanation.view, roles), hold, own, hidden)
+
+
+def _tenant_of(job: str) -> str:
+    return job.split("/")[1]
 
 
 def _redacted(hold: Hold, tenant: str) -> Hold:

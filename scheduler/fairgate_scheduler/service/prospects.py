@@ -74,6 +74,28 @@ class Prospects:
             return found, None
         return found, Waiting(with_it, now_ms).reason(job)
 
+    def of_these_new(
+        self, snapshot: Snapshot, jobs: Sequence[Job], now_ms: int
+    ) -> Sequence[tuple[Prospect, HoldReason | None]]:
+        """What becomes of jobs that are not submitted yet, if they all are, in this order; without what would help."""
+        new = [replace(job, id=f"{job.id}#{place}", sequence=_LAST + place) for place, job in enumerate(jobs)]
+        known = [job for job in new if job.tenant in snapshot.config.tenants]
+        with_them = replace(snapshot, pending=(*snapshot.pending, *known))
+        names = {job.id for job in known}
+        with self._working() as go_on:
+            typical = self._runs(with_them, now_ms, *sorted({job.tenant for job in known}))
+            found: Mapping[str, Outlook] = {}
+            if go_on():
+                found = _or_unknown(lambda: outlooks(with_them, now_ms, typical, go_on, names), found)
+        waiting = Waiting(with_them, now_ms)
+        out: list[tuple[Prospect, HoldReason | None]] = []
+        for job, asked in zip(new, jobs, strict=True):
+            outlook = replace(found.get(job.id, Outlook(job.id, is_cut=True)), job=asked.id)
+            starts = outlook.latest_start_ms == now_ms or job.id not in names
+            prospect = Prospect(outlook, costs=costs_of(snapshot.config, job))
+            out.append((prospect, None if starts else waiting.reason(job)))
+        return out
+
     def of_all(self, snapshot: Snapshot, now_ms: int) -> Mapping[str, Outlook]:
         """What becomes of the pending jobs, a moment ago at most; those that were not looked at are left out."""
         with self._working() as go_on:

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from fairgate_scheduler.core.jobs import Job, JobState
-from fairgate_scheduler.ports import JobQuery, LogChunk, Transaction
+from fairgate_scheduler.core.manifests.findings import nearest
+from fairgate_scheduler.ports import ConfigVersion, JobQuery, LogChunk, Transaction
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.errors import InvalidArgument, NotFound, Violation
 from fairgate_scheduler.service.filters import Condition, parse_filter
@@ -44,7 +45,7 @@ def explain(app: App, name: str) -> Explanation:
     viewer = Viewer(app)
     with app.read() as transaction:
         view = viewer.view(transaction, _find(transaction, name))
-    return Explanation(viewer.with_prospect(view), viewer.hold(view))
+    return Explanation(viewer.with_prospect(view), viewer.hold(view), viewer.leaving(view))
 
 
 def list_jobs(
@@ -58,6 +59,7 @@ def list_jobs(
 
     Raises:
         InvalidArgument: the filter, the page size or the token is wrong; a token is only good for its own filter.
+        NotFound: nothing is found because there is no such tenant.
     """
     conditions = parse_filter(wanted.filter_text)
     if page_size < 0:
@@ -77,6 +79,8 @@ def list_jobs(
         query = JobQuery(tenants, states, before, size + 1)
         found, next_before = _scan(transaction, query, conditions, size)
         views = viewer.view_all(transaction, found)
+    if not found and not page_token and wanted.tenants is not None:
+        _check_known(app, wanted.tenants)
     if with_outlooks:
         views = viewer.with_outlooks(views)
     return views, _write_token(next_before, digest) if next_before is not None else ""
@@ -115,6 +119,20 @@ def subtrees(app: App, tenants: frozenset[str] | None) -> frozenset[str] | None:
         return tenants
     paths = version.config.paths
     return tenants | {each for each, path in paths.items() if not tenants.isdisjoint(path)}
+
+
+def unknown_tenant(tenant: str, version: ConfigVersion | None) -> NotFound:
+    """That there is no such tenant, and which one was probably meant."""
+    close = nearest(tenant, version.config.tenants) if version else ""
+    remedy = f"did you mean {close}?" if close else "see: fairgate get tenants"
+    return NotFound(f"there is no tenant {tenant!r}", field="tenant", remedy=remedy)
+
+
+def _check_known(app: App, tenants: frozenset[str]) -> None:
+    version = app.config_version()
+    for tenant in sorted(tenants):
+        if version is None or tenant not in version.config.tenants:
+            raise unknown_tenant(tenant, version)
 
 
 def _find(transaction: Transaction, name: str) -> Job:

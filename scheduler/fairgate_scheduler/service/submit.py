@@ -33,7 +33,7 @@ from fairgate_scheduler.service.reading import (
 from fairgate_scheduler.service.viewing import Viewer
 from fairgate_scheduler.service.views import JobView
 
-__all__ = ["JobSpec", "SubmitRequest", "check", "submit", "submit_many"]
+__all__ = ["JobSpec", "SubmitRequest", "check", "preview_many", "submit", "submit_many"]
 
 SEQUENCE: Final = "job"
 """The durable counter that gives every job its place in the order of the submits."""
@@ -72,6 +72,19 @@ def submit_many(app: App, requests: Sequence[SubmitRequest]) -> list[JobView | F
     viewer = Viewer(app)
     with app.read() as transaction:
         return [_look_up(viewer, transaction, each) if isinstance(each, str) else each for each in answers]
+
+
+def preview_many(app: App, requests: Sequence[SubmitRequest]) -> list[JobView | FairgateError]:
+    """As ``submit_many``; of those with ``validate_only`` with what would become of them if all came together."""
+    answers = submit_many(app, requests)
+    asked = {
+        place: answer
+        for place, (request, answer) in enumerate(zip(requests, answers, strict=True))
+        if request.validate_only and isinstance(answer, JobView) and not answer.job.sequence
+    }
+    for place, view in zip(asked, Viewer(app).would_all_be([*asked.values()]) if asked else (), strict=True):
+        answers[place] = view
+    return answers
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ class Viewer:
             self._snapshot = world.snapshot(self._now_ms)
             self._blocked = world.blocked()
             self._held = Held(*world.books().holding())
+            self._leaving = [each for each in world.present().values() if not each.holds_quota]
 
     @cached_property
     def _waiting(self) -> Waiting:
@@ -53,6 +54,18 @@ class Viewer:
         except KeyError:  # it was submitted, or its state has changed, since the world was looked at
             return Hold(view.job.id, view.hold, "it has only just got there")
 
+    def leaving(self, view: JobView) -> tuple[str, ...]:
+        """Of an admitted job that waits for what was evicted: whose attempts, of those on their way out, use something
+        that it takes too.
+        """
+        if view.hold is not HoldReason.WAITING_FOR_PREEMPTED or view.attempt is None:
+            return ()
+        rows = {row for row, amount in view.attempt.demand.items() if amount}
+        found = (
+            each.job for each in self._leaving if any(each.demand.get(row) for row in rows) or each.job == view.job.id
+        )
+        return tuple(sorted(set(found)))
+
     def with_prospect(self, view: JobView) -> JobView:
         """With what becomes of a job that waits. Not inside a transaction, as is the next one."""
         return replace(view, prospect=self._prospects.of(self._snapshot, view.job.id, self._now_ms))
@@ -75,6 +88,11 @@ class Viewer:
             return self.with_prospect(view)  # its request id has found one that was
         prospect, hold = self._prospects.of_new(self._snapshot, view.job, self._now_ms)
         return replace(view, prospect=prospect, hold=hold)
+
+    def would_all_be(self, views: Sequence[JobView]) -> list[JobView]:
+        """The same of several jobs, as if all of them were submitted together, in this order."""
+        told = iter(self._prospects.of_these_new(self._snapshot, [view.job for view in views], self._now_ms))
+        return [replace(view, prospect=prospect, hold=hold) for view, (prospect, hold) in zip(views, told, strict=True)]
 
     def _reason(self, job: Job, attempt: Attempt | None) -> HoldReason | None:
         if job.state is JobState.ADMITTED and attempt and attempt.state is AttemptState.RESERVED:

@@ -55,10 +55,16 @@ class JobView:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why a job stands where it stands; ``hold`` has the numbers when it waits."""
+    """Why a job stands where it stands; ``hold`` has the numbers when it waits.
+
+    ``leaving``: the jobs for which an admitted one still waits, because they are on their way out; ``unnamed_leaving``:
+    how many more these are.
+    """
 
     view: JobView
     hold: Hold | None = None
+    leaving: tuple[str, ...] = ()
+    unnamed_leaving: int = 0
 
 
 def current_attempt(attempts: tuple[Attempt, ...]) -> Attempt | None:

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from fairgate_scheduler.core.manifests.findings import nearest
 from fairgate_scheduler.ports import StoredEvent
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.errors import InvalidArgument, NotFound, Violation
-from fairgate_scheduler.service.query import subtrees
+from fairgate_scheduler.service.query import subtrees, unknown_tenant
 from fairgate_scheduler.service.viewing import Viewer
 from fairgate_scheduler.service.views import JobView
 
@@ -72,9 +71,7 @@ def watch(
 def _start(app: App, tenant: str | None, job: str | None, after: int | None) -> tuple[int, frozenset[str] | None]:
     version = app.config_version()
     if tenant is not None and (version is None or tenant not in version.config.tenants):
-        close = nearest(tenant, version.config.tenants) if version else ""
-        remedy = f"did you mean {close}?" if close else "see: fairgate get tenants"
-        raise NotFound(f"there is no tenant {tenant!r}", field="tenant", remedy=remedy)
+        raise unknown_tenant(tenant, version)
     tenants = subtrees(app, frozenset({tenant})) if tenant is not None else None
     with app.read() as transaction:
         if job is not None and transaction.get_job(job) is None:

@@ -4,6 +4,9 @@ import grpc
 import pytest
 from fairgate_api.v1 import quota_service_pb2 as wire_pb2
 from fairgate_api.v1 import quotas_pb2
+from fairgate_scheduler.entrypoints.grpc import quota_codec
+from fairgate_scheduler.service.privacy import sees_jobs_of_all
+from fairgate_scheduler.service.quota import apply_config
 
 CODE = grpc.StatusCode
 GPU = "nvidia.com/gpu"
@@ -60,6 +63,22 @@ def test_validate_only_shows_who_would_start_give_way_and_wait(wire):
     assert (_told(answer.preview.waits), answer.preview.waiting_count) == ([("big", "", True)], 1)
     assert answer.preview.waits[0].message == "WAITING_FOR_QUOTA: there is not enough free for it now"
     assert _source(wire) == before
+
+
+def test_who_is_no_admin_is_not_told_whose_jobs_those_are(wire):
+    wire.submit("big", tenant="b", gpus=6)
+    wire.turn()
+    wire.submit("asks", gpus=8)
+    source = _source(wire).replace("nominal: 4, lending_limit: 2", "nominal: 8")
+    result = apply_config(wire.app, source, validate_only=True)
+    shown = quota_codec.encode_applied(result, names_jobs=False)
+    assert (_told(shown.preview.starts), _told(shown.preview.evictions)) == (
+        [("", "h100", False)],
+        [("", "h100", False)],
+    )
+    assert (_told(shown.preview.waits), shown.preview.waiting_count) == ([("", "", True)], 1)
+    assert "tenants/" not in str(shown.preview)
+    assert (sees_jobs_of_all({"admin"}), sees_jobs_of_all({"submitter"})) == (True, False)
 
 
 def test_a_stale_etag_is_aborted(wire, refused):

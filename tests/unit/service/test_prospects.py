@@ -1,6 +1,7 @@
 """Forecasts, help and cost through the service: what is told, to whom, and that nothing changes."""
 
 import threading
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -9,14 +10,16 @@ from fairgate_scheduler.core.jobs import JobState
 from fairgate_scheduler.core.outlook import Outlook
 from fairgate_scheduler.core.snapshot import HoldReason
 from fairgate_scheduler.service import prospects
+from fairgate_scheduler.service.errors import NotFound
 from fairgate_scheduler.service.privacy import OTHERS, explanation_for, view_for
 from fairgate_scheduler.service.prospects import Prospects
 from fairgate_scheduler.service.query import JobFilter, explain, list_jobs
-from fairgate_scheduler.service.submit import submit
+from fairgate_scheduler.service.submit import preview_many, submit
 from fairgate_scheduler.service.update import update
 
 HOUR_MS = 3_600_000
 MINUTE_MS = 60_000
+TOGETHER = (("new", "a", 4), ("new", "a", 4), ("mine", "b", 1), ("lost", "nobody", 1))
 ADMIN, USER = frozenset({"admin"}), frozenset({"submitter"})
 
 
@@ -109,6 +112,22 @@ def test_a_dry_run_says_who_would_be_evicted(full):
 def test_a_dry_run_comes_after_all_that_wait(full):
     full.submit("first", "a", gpus=4)
     assert dry_run(full, gpus=4).prospect.outlook.latest_start_ms == 1_000_000 + 2 * HOUR_MS
+
+
+def test_several_jobs_are_looked_at_together(full):
+    asked = [full.request(name, tenant, gpus=gpus) for name, tenant, gpus in TOGETHER]
+    told = preview_many(full.app, [replace(each, validate_only=True) for each in asked])
+    assert isinstance(told[3], NotFound)
+    starts = [(each.job.id, each.prospect.outlook.latest_start_ms, each.hold) for each in told[:3]]
+    assert starts == [
+        # Who gives way to the third one runs again before them.
+        ("tenants/a/jobs/new", 1_000_000 + 2 * HOUR_MS, HoldReason.WAITING_FOR_QUOTA),
+        ("tenants/a/jobs/new", 1_000_000 + 3 * HOUR_MS, HoldReason.WAITING_FOR_QUOTA),
+        ("tenants/b/jobs/mine", full.clock.now_ms(), None),
+    ]
+    assert [each.prospect.outlook.evicts for each in told[:3]] == [(), (), ("tenants/a/jobs/runs",)]
+    assert [each.prospect.costs[0].accelerator_hours for each in told[:3]] == [4, 4, 1]
+    assert {job.id for job in full.app.snapshot().pending} == set()
 
 
 def test_who_is_no_admin_is_not_told_who_others_are(full):

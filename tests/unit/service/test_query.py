@@ -1,7 +1,9 @@
 import pytest
 from fairgate_scheduler.core.jobs import JobState
 from fairgate_scheduler.core.snapshot import HoldReason
+from fairgate_scheduler.entrypoints.grpc import codec
 from fairgate_scheduler.service.errors import InvalidArgument, NotFound
+from fairgate_scheduler.service.privacy import explanation_for
 from fairgate_scheduler.service.query import JobFilter, explain, get_job, list_jobs, read_log
 from fairgate_scheduler.testing.memory_store import MemoryTransaction
 
@@ -38,7 +40,8 @@ def test_tenants_mean_all_below_them_too(rig):
     rig.submit("two", "b")
     assert _page(rig, tenants=frozenset({"org"}))[0] == ["two", "one"]
     assert _page(rig, tenants=frozenset({"b"}))[0] == ["two"]
-    assert _page(rig, tenants=frozenset({"gone"}))[0] == []
+    with pytest.raises(NotFound):
+        _page(rig, tenants=frozenset({"gone"}))
 
 
 def test_states_and_filters_meet(rig):
@@ -105,7 +108,13 @@ def test_an_admitted_job_waits_for_what_was_preempted_for_it(rig):
     rig.turn(2)
     view = get_job(rig.app, name)
     assert (view.job.state, view.hold) == (JobState.ADMITTED, HoldReason.WAITING_FOR_PREEMPTED)
-    assert explain(rig.app, name).hold.reason is HoldReason.WAITING_FOR_PREEMPTED
+    told = explain(rig.app, name)
+    assert (told.hold.reason, told.leaving) == (HoldReason.WAITING_FOR_PREEMPTED, ("tenants/a/jobs/borrows",))
+    shown = explanation_for(told, frozenset())
+    assert (shown.leaving, shown.unnamed_leaving) == ((), 1)
+    assert explanation_for(told, frozenset({"admin"})) == told
+    assert codec.encode_explanation(told).hold.message.endswith("are gone: tenants/a/jobs/borrows")
+    assert codec.encode_explanation(shown).hold.message.endswith("are gone: 1 job of other tenants")
     assert rig.run_until(name, "RUNNING").hold is None
 
 
@@ -146,3 +155,12 @@ def test_a_list_does_not_look_into_the_store_for_each_job_that_waits(rig, monkey
     views, _ = list_jobs(rig.app, JobFilter())
     assert ([view.job.id for view in views], asked) == (names[::-1], [])
     assert all(view.submission.manifest for view in views)
+
+
+def test_a_list_of_an_unknown_tenant_says_which_one_was_meant(rig):
+    rig.submit("train")
+    assert [view.job.id for view in list_jobs(rig.app, JobFilter(frozenset({"a"})))[0]] == ["tenants/a/jobs/train"]
+    assert list_jobs(rig.app, JobFilter(frozenset({"b"}))) == ([], "")
+    with pytest.raises(NotFound, match="there is no tenant 'aa'") as caught:
+        list_jobs(rig.app, JobFilter(frozenset({"aa"})))
+    assert caught.value.remedy == "did you mean a?"

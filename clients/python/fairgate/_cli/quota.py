@@ -129,7 +129,8 @@ def _show(session: Session, change: ConfigChange) -> None:
 def _preview(job: JobPreview) -> str:
     flavor = f" on {job.flavor}" if job.flavor else ""
     start = f" (starts by {_start(job)})" if job.latest_start else ""
-    return f"{names.short_job(job.job)}{flavor}" + (f": {job.message}{start}" if job.message else "")
+    name = names.short_job(job.job) if job.job else "a job"
+    return f"{name}{flavor}" + (f": {job.message}{start}" if job.message else "")
 
 
 def _start(job: JobPreview) -> str:

@@ -168,6 +168,12 @@ def encode_explanation(explanation: Explanation) -> job_service_pb2.ExplainJobRe
     out = job_service_pb2.ExplainJobResponse(job=encode_job(explanation.view, full=True))
     if explanation.hold is not None:
         out.hold.CopyFrom(_encode_hold(explanation.hold))
+        leaving = list(explanation.leaving)
+        if explanation.unnamed_leaving:
+            several = "s" if explanation.unnamed_leaving > 1 else ""
+            leaving.append(f"{explanation.unnamed_leaving} job{several} of other tenants")
+        if leaving:
+            out.hold.message += f": {', '.join(leaving)}"
     return out
 
 

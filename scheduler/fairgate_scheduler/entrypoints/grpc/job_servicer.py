@@ -40,9 +40,11 @@ class JobServicer(job_service_pb2_grpc.JobServiceServicer):
     def SubmitJobs(  # noqa: N802
         self, request: job_service_pb2.SubmitJobsRequest, context: grpc.ServicerContext
     ) -> job_service_pb2.SubmitJobsResponse:
-        asked = requests.read_submits(request, principal_of(context).name)
+        caller = principal_of(context)
+        asked = requests.read_submits(request, caller.name)
         accepted = [each for each in asked if not isinstance(each, FairgateError)]
-        answers = iter(submit.submit_many(self._app, accepted) if accepted else ())
+        told = submit.preview_many(self._app, accepted) if accepted else []
+        answers = iter(each if isinstance(each, FairgateError) else view_for(each, caller.roles) for each in told)
         results = [each if isinstance(each, FairgateError) else _renamed(next(answers)) for each in asked]
         out = job_service_pb2.SubmitJobsResponse(results=map(_encode_result, results))
         if out.ByteSize() > MAX_ANSWER_BYTES:
@@ -62,9 +64,10 @@ class JobServicer(job_service_pb2_grpc.JobServiceServicer):
         caller, wanted = principal_of(context), requests.read_filter(request)
         size = names.read_page_size(request.page_size)
         while True:
-            views, token = query.list_jobs(
-                self._app, wanted, size, request.page_token, with_outlooks=request.with_forecasts
-            )
+            with fields.renamed(fields.of_parent):
+                views, token = query.list_jobs(
+                    self._app, wanted, size, request.page_token, with_outlooks=request.with_forecasts
+                )
             views = [view_for(view, caller.roles) for view in views]
             out = job_service_pb2.ListJobsResponse(jobs=map(codec.encode_job, views), next_page_token=token)
             if out.ByteSize() <= MAX_ANSWER_BYTES or len(views) <= 1:

@@ -27,12 +27,12 @@ def encode_config(version: ConfigVersion) -> quotas_pb2.Config:
     )
 
 
-def encode_applied(result: ApplyResult) -> quota_service_pb2.ApplyConfigResponse:
-    """What a new version changes."""
+def encode_applied(result: ApplyResult, *, names_jobs: bool) -> quota_service_pb2.ApplyConfigResponse:
+    """What a new version changes. Without ``names_jobs`` it is not said which jobs these are, nor why."""
     return quota_service_pb2.ApplyConfigResponse(
         config=encode_config(result.version),
         changes=map(str, result.changes),
-        preview=_encode_preview(result.preview),
+        preview=_encode_preview(result.preview, names_jobs=names_jobs),
         warnings=result.warnings,
     )
 
@@ -100,9 +100,9 @@ def encode_flavor(standing: FlavorStanding) -> quotas_pb2.Flavor:
     )
 
 
-def _encode_preview(preview: Preview) -> quotas_pb2.ConfigPreview:
+def _encode_preview(preview: Preview, *, names_jobs: bool) -> quotas_pb2.ConfigPreview:
     flavors = preview.flavors
-    return quotas_pb2.ConfigPreview(
+    out = quotas_pb2.ConfigPreview(
         starts=(quotas_pb2.JobPreview(job=job, flavor=flavors[job]) for job in preview.starts),
         evictions=(
             quotas_pb2.JobPreview(job=each.job, flavor=flavors[each.job], message=each.reason)
@@ -111,6 +111,11 @@ def _encode_preview(preview: Preview) -> quotas_pb2.ConfigPreview:
         waits=(_encode_wait(job, reason, preview.latest_starts.get(job)) for job, reason in preview.reasons.items()),
         waiting_count=len(preview.waits),
     )
+    for each in () if names_jobs else (*out.starts, *out.evictions, *out.waits):
+        each.ClearField("job")
+    for each in () if names_jobs else out.evictions:
+        each.ClearField("message")  # it names whom it is for
+    return out
 
 
 def _encode_wait(job: str, reason: HoldReason, moved: Moved | None) -> quotas_pb2.JobPreview:

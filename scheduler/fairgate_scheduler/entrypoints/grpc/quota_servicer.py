@@ -7,6 +7,7 @@ from fairgate_scheduler.entrypoints.grpc import fields, names, pages, quota_code
 from fairgate_scheduler.entrypoints.grpc.auth import principal_of
 from fairgate_scheduler.service import quota, standing
 from fairgate_scheduler.service.app import App
+from fairgate_scheduler.service.privacy import sees_jobs_of_all
 
 
 class QuotaServicer(quota_service_pb2_grpc.QuotaServiceServicer):
@@ -23,16 +24,17 @@ class QuotaServicer(quota_service_pb2_grpc.QuotaServiceServicer):
     def ApplyConfig(  # noqa: N802
         self, request: quota_service_pb2.ApplyConfigRequest, context: grpc.ServicerContext
     ) -> quota_service_pb2.ApplyConfigResponse:
+        caller = principal_of(context)
         with fields.renamed(fields.of_config):
             result = quota.apply_config(
                 self._app,
                 request.source,
                 etag=request.etag or None,
                 validate_only=request.validate_only,
-                by=principal_of(context).name,
+                by=caller.name,
                 comment=request.comment,
             )
-        return quota_codec.encode_applied(result)
+        return quota_codec.encode_applied(result, names_jobs=sees_jobs_of_all(caller.roles))
 
     def ListTenants(  # noqa: N802
         self, request: quota_service_pb2.ListTenantsRequest, context: grpc.ServicerContext
