@@ -24,14 +24,17 @@ CHANGE: Final = "submit the job anew with what it needs; what was admitted does 
 def check_pod_sets(pod_sets: Sequence[PodSet], reservation: Reservation, rule: str) -> list[Denial]:
     """What of these pods was not reserved. Groups without devices that the reservation does not name are let be."""
     out = []
+    counts: dict[str, int] = {}
     for pods in pod_sets:
         admitted = _admitted(reservation, pods.name)
         if admitted is None and not pods.demand.accelerators:
             continue
         admitted = admitted or _NOTHING
         out += _too_much(pods.demand.requests, admitted, (rule, f"{pods.path}.spec", pods.name))
-        if pods.count > max(admitted.count, admitted.max):
-            found = f"{pods.count} pods of {pods.name}; {max(admitted.count, admitted.max)} were admitted"
+        name, most = pods.name.lower(), max(admitted.count, admitted.max)
+        counts[name] = counts.get(name, 0) + pods.count  # two groups of one name share what it has
+        if counts[name] > most:
+            found = f"{counts[name]} pods of {pods.name}; {most} were admitted"
             out.append(Denial(rule, pods.path, found, CHANGE))
     return out
 

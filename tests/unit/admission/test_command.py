@@ -1,6 +1,8 @@
 """``fairgate-admission``: output and exit codes, and attack files that are not valid."""
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 from fairgate_admission.cli import app
@@ -58,6 +60,15 @@ def test_another_verdict_than_wanted(check):
 def test_another_rule_than_wanted(check):
     code, out = check(FILE.replace("WANT", "deny\n    rule: FG-POD-002"))
     assert (code, "wanted deny by FG-POD-002 (webhook), got deny" in out) == (1, True)
+
+
+def test_the_example_of_the_reference_is_right(check):
+    page = Path(__file__).resolve().parents[3] / "docs" / "reference" / "attack-files.md"
+    (example,) = re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL)
+    assert check(example) == (
+        0,
+        "a.attack.yaml: A pod of one's own\n  ok     deny   FG-POD-001      one GPU\n1 cases, 1 as wanted\n",
+    )
 
 
 def test_an_update_without_old_changes_the_live_object(check):

@@ -121,6 +121,20 @@ def test_an_autoscaled_group_without_bound_is_counted_as_such():
     assert workload_demand(job).total[GPU] == 2**31 - 1
 
 
+def test_what_a_later_kuberay_may_run_is_found_too():
+    job = ray_job(cluster={"workerGroupSpecs": {"odd": {"template": TWO}}, "extra": {"pod": TWO["spec"]}})
+    assert {pods.path for pods in workload_demand(job).accelerated} == {
+        "spec.rayClusterSpec.workerGroupSpecs.odd.template",
+        "spec.rayClusterSpec.extra.pod",
+    }
+    autoscaled = ray_job(
+        cluster={"enableInTreeAutoscaling": True, "autoscalerOptions": {"resources": {"limits": {GPU: 1}}}}
+    )
+    assert [finding.field for finding in workload_demand(autoscaled).findings] == [
+        "spec.rayClusterSpec.autoscalerOptions.resources.limits[nvidia.com/gpu]"
+    ]
+
+
 def test_nothing_runs_yet_but_it_can_be_scaled():
     demand = workload_demand(obj("apps/v1", "Deployment", replicas=0, template=TWO))
     assert demand.total == {}

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import UNLIMITED, Amount, add, is_accelerator, scale
 from fairgate_scheduler.core.manifests.anypods import PodDemand, pod_demand
-from fairgate_scheduler.core.manifests.charge import Gang, gangs
+from fairgate_scheduler.core.manifests.charge import CLUSTER, SUBMITTER_PATH, gangs
 from fairgate_scheduler.core.manifests.fields import TYPES
 from fairgate_scheduler.core.manifests.findings import Finding, child
 from fairgate_scheduler.core.manifests.plain import Plain, get_int, get_map, get_text
@@ -63,7 +63,7 @@ def workload_demand(manifest: Mapping[str, Any]) -> WorkloadDemand:
     """What a (normalized) object of any kind can run."""
     kind, group = get_text(manifest, "kind"), get_text(manifest, "apiVersion").rpartition("/")[0]
     if group == RAY and (cluster := ray_cluster_of(manifest)) is not None:
-        return _ray_demand(*cluster)
+        return _ray_demand(manifest, *cluster)
     times = UNLIMITED if kind in _UNBOUNDED else 1
     pod_sets = tuple(_pod_sets(manifest, "", times))
     findings = [finding for pods in pod_sets for finding in pods.demand.findings]
@@ -75,7 +75,7 @@ def ray_cluster_of(manifest: Mapping[str, Any]) -> tuple[Plain, str] | None:
     """The RayJob that a Ray object is, or would be, and the path at which its cluster lies in the object."""
     kind, spec = get_text(manifest, "kind"), get_map(manifest, "spec")
     if kind == "RayJob":
-        return dict(manifest), "spec.rayClusterSpec"
+        return dict(manifest), CLUSTER
     if kind == "RayCronJob":
         return {"spec": get_map(spec, "jobTemplate")}, "spec.jobTemplate.rayClusterSpec"
     if kind == "RayService":
@@ -85,27 +85,23 @@ def ray_cluster_of(manifest: Mapping[str, Any]) -> tuple[Plain, str] | None:
     return None
 
 
-def ray_gangs(manifest: Mapping[str, Any]) -> tuple[Gang, ...]:
-    """The pod groups of a RayJob, RayCluster, RayService or RayCronJob, as KubeRay would run them."""
-    found = ray_cluster_of(manifest)
-    return gangs(found[0], []) if found else ()
-
-
 def _as_job(manifest: Mapping[str, Any], cluster: Plain) -> Plain:
     """A cluster as a RayJob without a submitter: what submits is in the cluster's head already, or beside it."""
     spec = {"submissionMode": "HTTPMode", "rayClusterSpec": cluster}
     return {"metadata": get_map(manifest, "metadata"), "spec": spec}
 
 
-def _ray_demand(job: Plain, at: str) -> WorkloadDemand:
-    findings: list[Finding] = []
+def _ray_demand(manifest: Mapping[str, Any], job: Plain, at: str) -> WorkloadDemand:
+    """The pods that KubeRay is known to make, and whatever else looks like one: a later version may make it."""
     pod_sets = []
-    for gang in gangs(job, findings):
-        path = gang.template_path.replace("spec.rayClusterSpec", at, 1)
+    for gang in gangs(job, []):
+        path = gang.template_path.replace(CLUSTER, at, 1)
         demand = PodDemand(gang.requests, pod_demand(gang.template, path).findings)
         pod_sets.append(PodSet(gang.name, path, gang.count, gang.template, demand))
-    found = tuple(finding for pods in pod_sets for finding in pods.demand.findings)
-    return WorkloadDemand(tuple(pod_sets), tuple(dict.fromkeys(found)))
+    known = {pods.path for pods in pod_sets} | {SUBMITTER_PATH}
+    pod_sets += [pods for pods in _pod_sets(manifest, "", 1) if pods.path not in known]
+    found = [finding for pods in pod_sets for finding in pods.demand.findings]
+    return WorkloadDemand(tuple(pod_sets), tuple(dict.fromkeys([*found, *_loose(manifest, "")])))
 
 
 def _pod_sets(value: Any, path: str, times: int) -> Iterator[PodSet]:
