@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from fairgate_scheduler.adapters.kube import names
-from fairgate_scheduler.adapters.kube.api import UnavailableError
+from fairgate_scheduler.adapters.kube.api import ApiError, UnavailableError
 from fairgate_scheduler.adapters.kube.api.http import HttpApi
 from fairgate_scheduler.adapters.kube.api.kinds import RAY_JOB
 from fairgate_scheduler.adapters.kube.keeping import Estate, Keeper
@@ -21,6 +21,7 @@ from fairgate_scheduler.adapters.kube.watching.scene import Scene
 from fairgate_scheduler.entrypoints.loop import SystemClock
 from fairgate_scheduler.entrypoints.requests.inbox import Inbox
 from fairgate_scheduler.entrypoints.settings import ClusterSettings
+from fairgate_scheduler.entrypoints.state_lock import StartError
 from fairgate_scheduler.ports import Clock, Store
 from fairgate_scheduler.service.app import App, Signal
 
@@ -72,9 +73,12 @@ def open_cluster(settings: ClusterSettings, grace_ms: int) -> Iterator[Cluster]:
     """Watch a cluster for as long as the block lasts.
 
     Raises:
-        UnavailableError: there is no configuration that says where it is.
+        StartError: it is not known where it is.
     """
-    api = HttpApi.load(settings.kubeconfig, settings.context)
+    try:
+        api = HttpApi.load(settings.kubeconfig, settings.context)
+    except ApiError as error:
+        raise StartError(f"the cluster: {error}; name a file with --kubeconfig") from error
     scene = Scene(api, SystemClock())
     scene.start()
     try:

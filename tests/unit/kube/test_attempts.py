@@ -1,5 +1,6 @@
 """The RayJob of an attempt: its name, marks, place and notice."""
 
+import copy
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -167,6 +168,19 @@ def test_the_digest_is_of_what_we_wrote_and_not_of_what_kueue_writes() -> None:
     made = render(launch_of(gpu_job()), "train-2")
     assert digest_of({**made, "spec": {**made["spec"], "suspend": False}}) == digest_of(made)
     assert digest_of({**made, "spec": {**made["spec"], "entrypoint": "python other.py"}}) != digest_of(made)
+
+
+def test_empty_maps_and_defaults_that_others_add_are_no_change() -> None:
+    made = render(launch_of(gpu_job()), "train-2")
+    there = copy.deepcopy(made)
+    there["spec"] |= {"suspend": False, "backoffLimit": 0, "submissionMode": "K8sJobMode", "ttlSecondsAfterFinished": 0}
+    for pod in pods_of(there).values():
+        pod["spec"]["nodeSelector"] = {"added": "by-kueue"}
+        pod["spec"].setdefault("initContainers", [])
+        for each in pod["spec"]["containers"]:
+            each.setdefault("args", [])
+    there["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["numOfHosts"] = 1
+    assert digest_of(there) == digest_of(made)
 
 
 def test_the_deadline_counts_the_options_speed_and_what_is_done() -> None:

@@ -20,6 +20,7 @@ from fairgate_scheduler.adapters.kube.api import (
 )
 from fairgate_scheduler.adapters.kube.api.http import HttpApi
 from fairgate_scheduler.adapters.kube.api.kinds import CONFIG_MAP, NODE, RAY_JOB
+from kubernetes.config import kube_config
 
 HANG_UP = object()
 """An answer that is none: the connection is closed."""
@@ -357,7 +358,14 @@ def test_a_configuration_that_can_not_be_read_says_which(tmp_path):
         HttpApi.load(file, "nowhere")
 
 
-def test_outside_of_a_pod_there_is_no_service_account(monkeypatch):
-    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+def test_in_a_pod_without_a_service_account_it_is_said(monkeypatch):
+    monkeypatch.setenv("KUBERNETES_SERVICE_HOST", "10.0.0.1")
     with pytest.raises(ForbiddenError, match="the pod's service account: "):
+        HttpApi.load()
+
+
+def test_outside_of_a_pod_it_is_kubectls_configuration(monkeypatch, tmp_path):
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    monkeypatch.setattr(kube_config, "KUBE_CONFIG_DEFAULT_LOCATION", str(tmp_path / "none"))
+    with pytest.raises(ForbiddenError, match="kubeconfig of kubectl: "):
         HttpApi.load()

@@ -1,6 +1,7 @@
 """Connections to an API server: where it is, who we are, and one HTTP request with its timeouts."""
 
 import json
+import os
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +25,9 @@ _CONNECTIONS: Final = 32
 _READS: Final = urllib3.Retry(total=3, status=0, redirect=0, backoff_factor=0.2, allowed_methods={"GET"})
 """Only reads are tried again: of a write that was not answered nothing is known."""
 
+_INSIDE: Final = "KUBERNETES_SERVICE_HOST"
+"""A kubelet sets this in every pod."""
+
 
 class Connection:
     """One API server, as somebody. May be used by several threads."""
@@ -36,18 +40,21 @@ class Connection:
 
     @classmethod
     def load(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Connection":
-        """By a kubeconfig file, its login plugin included, or, without a file, as the pod's service account.
+        """By a kubeconfig file, its login plugin included. Without one: in a pod as its service account, elsewhere by
+        the files that kubectl takes.
 
         Raises ForbiddenError when there is none or it can not be read; the text says which.
         """
         configuration = Configuration()
+        is_inside = kubeconfig is None and _INSIDE in os.environ
         try:
-            if kubeconfig is None:
+            if is_inside:
                 load_incluster_config(client_configuration=configuration)
             else:
-                load_kube_config(str(kubeconfig), context, configuration, persist_config=False)
+                file = None if kubeconfig is None else str(kubeconfig)
+                load_kube_config(file, context, configuration, persist_config=False)
         except (ConfigException, OSError, yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
-            where = f"kubeconfig {kubeconfig}" if kubeconfig else "the pod's service account"
+            where = "the pod's service account" if is_inside else f"kubeconfig {kubeconfig or 'of kubectl'}"
             raise ForbiddenError(f"{where}: {error}") from error
         return cls(configuration)
 

@@ -16,7 +16,8 @@ _DEFAULTS: Final = {"submissionMode": "K8sJobMode", "backoffLimit": 0}
 def digest_of(manifest: Mapping[str, Any]) -> str:
     """Of what decides what runs: the program, and for each pod set its counts, images, commands and resources.
 
-    Not of the whole spec: the API server adds defaults, and Kueue selectors and tolerations, to what we wrote.
+    Not of the whole spec: the API server adds defaults, KubeRay empty maps, and Kueue selectors and tolerations to what
+    we wrote.
     """
     spec = get_map(normalize(manifest), "spec")
     cluster = get_map(spec, "rayClusterSpec")
@@ -40,7 +41,7 @@ def _containers(template: Plain) -> list[Plain]:
     spec = get_map(template, "spec")
     kinds = ("initContainers", "containers")
     return [
-        {"kind": kind, **{key: each[key] for key in _CONTAINER if key in each}}
+        {"kind": kind, **{key: each[key] for key in _CONTAINER if each.get(key)}}
         for kind in kinds
         for each in get_list(spec, kind)
         if isinstance(each, dict)
