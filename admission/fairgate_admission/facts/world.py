@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final, Protocol
 
 from fairgate_scheduler.core.amounts import Amount
+from fairgate_scheduler.core.jobs import Option
 from fairgate_scheduler.core.manifests.plain import Plain
 from fairgate_scheduler.core.tenancy import Config
 
@@ -47,6 +48,12 @@ class Reservation:
     uid: str
     groups: Mapping[str, AdmittedGroup]
     digest: str = ""
+
+
+def reservation_of(tenant: str, rayjob: str, uid: str, option: Option, digest: str = "") -> Reservation:
+    """What an attempt holds that was admitted on this option: an autoscaled group is charged at its bound."""
+    groups = {group.name: AdmittedGroup(group.count, group.count, group.requests) for group in option.groups}
+    return Reservation(tenant, rayjob, uid, groups, digest)
 
 
 @dataclass(frozen=True, slots=True)
