@@ -196,7 +196,8 @@ def test_explain_of_an_admitted_job_says_what_it_waits_for(fg, service, client, 
     service.turn()
     assert fg("explain", "b/mine").stdout.splitlines()[::2] == [
         "b/mine is ADMITTED",
-        "WAITING_FOR_PREEMPTED: it is admitted and waits until the jobs that gave way to it are gone: tenants/a/jobs/train",
+        "WAITING_FOR_PREEMPTED: it is admitted and waits until the jobs that gave way to it are gone: "
+        "tenants/a/jobs/train",
     ]
 
 
