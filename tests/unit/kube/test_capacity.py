@@ -1,8 +1,10 @@
 """Nodes as capacity by flavor: Ready ones only, without what pods that are no attempt's hold."""
 
+from fractions import Fraction
 from typing import Any
 
-from fairgate_scheduler.adapters.kube.watching.capacity import capacity, flavor_of, lost_nodes
+from fairgate_scheduler.adapters.kube.watching.capacity import capacity, flavors_of, lost_nodes
+from fairgate_scheduler.core.tenancy import Flavor
 from fairgate_scheduler.testing.rayjobs import GPU, TPU, fleet
 
 GIB = 1 << 30
@@ -57,7 +59,21 @@ def test_more_held_than_there_is_leaves_nothing() -> None:
     assert capacity(fleet(), [node("a", {})], [pod("a", cpu="9")])["cpu", "cpu"] == 0
 
 
-def test_the_flavor_with_the_most_labels_has_the_node() -> None:
+def test_a_node_is_of_every_flavor_whose_labels_it_has() -> None:
     config = fleet()
-    assert flavor_of(config, node("a", H100)) == "h100"
-    assert flavor_of(config, node("a", {"accelerator": "other"})) == "cpu"
+    assert [each.name for each in flavors_of(config, node("a", H100))] == ["h100"]
+    assert [each.name for each in flavors_of(config, node("a", {"accelerator": "other"}))] == ["cpu"]
+    assert [each.name for each in flavors_of(config, node("a", {**H100, "tpu": "v5e"}))] == ["h100", "v5e"]
+
+
+def test_a_node_of_several_flavors_counts_each_accelerator_once() -> None:
+    special = Flavor("special", Fraction(4), GPU, node_labels={"accelerator": "h100", "fabric": "fast"})
+    config = fleet(special=special)
+    nodes = [node("a", {**H100, "tpu": "v5e", "fabric": "fast"}, **{GPU: "8", TPU: "4"}), node("b", H100, **{GPU: "2"})]
+    found = capacity(config, nodes, [pod("a", cpu="1")])
+    assert {row: amount for row, amount in found.items() if row[1] in (GPU, TPU) and amount} == {
+        ("special", GPU): 8,
+        ("h100", GPU): 2,
+        ("v5e", TPU): 4,
+    }
+    assert (found["special", "cpu"], found["h100", "cpu"], found["v5e", "cpu"]) == (7000, 15000, 7000)

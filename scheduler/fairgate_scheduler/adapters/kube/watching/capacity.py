@@ -21,33 +21,58 @@ def capacity(config: Config, nodes: Iterable[Manifest], pods: Iterable[Manifest]
     """By flavor and resource: what the Ready, schedulable nodes of the flavor can give to attempts.
 
     ``pods``: all pods of the cluster; those that are no attempt's take from their node what they ask for. A resource
-    that a flavor offers, but no node has, is 0: quota without nodes is no capacity. A flavor without node labels has
-    the nodes that are of no other flavor.
+    that a flavor offers, but no node has, is 0: quota without nodes is no capacity. A node of several flavors counts its
+    CPU and memory for each of them, but each accelerator once.
     """
-    flavors = {get_text(node["metadata"], "name"): flavor_of(config, node) for node in nodes if is_usable(node)}
+    rows = {name: _rows_of(config, node) for node in nodes if is_usable(node) for name in [_name(node)]}
     free: defaultdict[Row, Amount] = defaultdict(int)
     for flavor in config.flavors.values():
         for resource in (*_COUNTED, *([flavor.resource] if flavor.resource else [])):
             free[flavor.name, resource] = 0
     for node in nodes:
-        flavor_name = flavors.get(get_text(node["metadata"], "name"))
-        if flavor_name is not None:
-            for resource, amount in _allocatable(node).items():
-                free[flavor_name, resource] += amount
+        _count(free, rows.get(_name(node), {}), _allocatable(node), 1)
     for pod in pods:
-        flavor_name = flavors.get(get_text(get_map(pod, "spec"), "nodeName"))
-        if flavor_name is not None and not _is_attempts(pod) and _runs(pod):
-            for resource, amount in pod_requests(pod, "", list[Finding]()).items():
-                free[flavor_name, resource] -= amount
+        of_node = rows.get(get_text(get_map(pod, "spec"), "nodeName"))
+        if of_node and not _is_attempts(pod) and _runs(pod):
+            _count(free, of_node, pod_requests(pod, "", list[Finding]()), -1)
     return {row: max(amount, 0) for row, amount in free.items()}
 
 
-def flavor_of(config: Config, node: Manifest) -> str | None:
-    """The flavor that a node belongs to: the one with the most node labels, all of which it has."""
+def flavors_of(config: Config, node: Manifest) -> list[Flavor]:
+    """The flavors that a node is of: those all of whose labels it has, the one with the most labels first. A flavor
+    without node labels has the nodes that are of no other one.
+    """
     labels = get_map(node, "metadata", "labels")
-    matching = [flavor for flavor in config.flavors.values() if _matches(flavor, labels)]
-    best = max(matching, key=lambda flavor: (len(flavor.node_labels), flavor.name), default=None)
-    return best.name if best else None
+    matching = [each for each in config.flavors.values() if each.node_labels and _matches(each, labels)]
+    matching = matching or [each for each in config.flavors.values() if not each.node_labels]
+    return sorted(matching, key=lambda each: (-len(each.node_labels), each.name))
+
+
+def _rows_of(config: Config, node: Manifest) -> Mapping[str, list[Row]]:
+    """For each resource of a node, the rows that it counts for."""
+    flavors = flavors_of(config, node)
+    rows: dict[str, list[Row]] = {}
+    for resource in get_map(node, "status", "allocatable"):
+        if resource in _COUNTED:
+            rows[resource] = [(each.name, resource) for each in flavors]
+        elif "/" in resource:
+            rows[resource] = [(each.name, resource) for each in flavors if _offers(config, each, resource)][:1]
+    return rows
+
+
+def _offers(config: Config, flavor: Flavor, resource: str) -> bool:
+    declared = any((flavor.name, resource) in tenant.quota for tenant in config.tenants.values())
+    return declared or flavor.resource == resource
+
+
+def _count(free: dict[Row, Amount], rows: Mapping[str, list[Row]], amounts: Mapping[str, Amount], sign: int) -> None:
+    for resource, amount in amounts.items():
+        for row in rows.get(resource, ()):
+            free[row] += sign * amount
+
+
+def _name(node: Manifest) -> str:
+    return get_text(node["metadata"], "name")
 
 
 def is_usable(node: Manifest) -> bool:
