@@ -194,11 +194,8 @@ def test_explain_of_an_admitted_job_says_what_it_waits_for(fg, service, client, 
     service.turn(2_000)
     client.submit(manifest("mine", gpus=4), tenant="b", time_limit="1h")
     service.turn()
-    assert fg("explain", "b/mine").stdout.splitlines()[::2] == [
-        "b/mine is ADMITTED",
-        "WAITING_FOR_PREEMPTED: it is admitted and waits until the jobs that gave way to it are gone: "
-        "tenants/a/jobs/train",
-    ]
+    reason = "WAITING_FOR_PREEMPTED: it is admitted and waits until the jobs that gave way to it are gone"
+    assert fg("explain", "b/mine").stdout.splitlines()[::2] == ["b/mine is ADMITTED", f"{reason}: tenants/a/jobs/train"]
 
 
 def test_explain_as_data_has_the_forecast(fg, story):
