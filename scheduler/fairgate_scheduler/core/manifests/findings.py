@@ -55,3 +55,16 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if close:
         return f"did you mean {close}?"
     return f"known: {', '.join(sorted(names))}" if 0 < len(names) <= 12 else ""
+
+
+def describe(value: object) -> str:
+    """A value in a few words, for a message about it."""
+    if isinstance(value, dict):
+        return "a map"
+    if isinstance(value, list):
+        return "a list"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if value is None:
+        return "nothing"
+    return repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:57]}…"

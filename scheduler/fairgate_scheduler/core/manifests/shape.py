@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Set
 from typing import Any, Final
 
 from fairgate_scheduler.core.manifests.fields import TYPES
-from fairgate_scheduler.core.manifests.findings import MISSING, Finding, child, did_you_mean, nearest
+from fairgate_scheduler.core.manifests.findings import MISSING, Finding, child, describe, did_you_mean, nearest
 from fairgate_scheduler.core.manifests.plain import is_number
 
 _INT32_MAX: Final = 2**31 - 1
@@ -53,7 +53,7 @@ _Out = tuple[list[Finding], list[str]]
 def _check_object(value: object, type_name: str, path: str, out: _Out) -> None:
     fields = TYPES[type_name]
     if not isinstance(value, dict):
-        message = f"must be a map of fields, not {_describe(value)}"
+        message = f"must be a map of fields, not {describe(value)}"
         out[0].append(Finding(path or "manifest", message, _fields_of(fields)))
         return
     for key, item in value.items():
@@ -83,16 +83,16 @@ def _check(value: object, kind: str, path: str, out: _Out) -> None:
     elif "|" in kind:
         words = sorted(set(kind.split("|")))
         if value not in words:
-            out[0].append(Finding(path, f"is {_describe(value)}", f"write one of {', '.join(words)}"))
+            out[0].append(Finding(path, f"is {describe(value)}", f"write one of {', '.join(words)}"))
     else:
         is_right, wanted, remedy = _SCALARS[kind]
         if not is_right(value):
-            out[0].append(Finding(path, f"must be {wanted}, not {_describe(value)}", remedy))
+            out[0].append(Finding(path, f"must be {wanted}, not {describe(value)}", remedy))
 
 
 def _check_list(value: object, kind: str, path: str, out: _Out) -> None:
     if not isinstance(value, list):
-        out[0].append(Finding(path, f"must be a list, not {_describe(value)}", "begin each item with a dash"))
+        out[0].append(Finding(path, f"must be a list, not {describe(value)}", "begin each item with a dash"))
         return
     for index, item in enumerate(value):
         _check(item, kind, f"{path}[{index}]", out)
@@ -100,22 +100,10 @@ def _check_list(value: object, kind: str, path: str, out: _Out) -> None:
 
 def _check_map(value: object, kind: str, path: str, out: _Out) -> None:
     if not isinstance(value, dict):
-        out[0].append(Finding(path, f"must be a map, not {_describe(value)}", "write `key: value` lines"))
+        out[0].append(Finding(path, f"must be a map, not {describe(value)}", "write `key: value` lines"))
         return
     for key, item in value.items():
         _check(item, kind, child(path, key), out)
-
-
-def _describe(value: object) -> str:
-    if isinstance(value, dict):
-        return "a map"
-    if isinstance(value, list):
-        return "a list"
-    if isinstance(value, bool):
-        return str(value).lower()
-    if value is None:
-        return "nothing"
-    return repr(value) if len(repr(value)) <= 60 else f"{repr(value)[:57]}…"
 
 
 def _fields_of(fields: Mapping[str, Any]) -> str:
