@@ -21,8 +21,8 @@ def capacity(config: Config, nodes: Iterable[Manifest], pods: Iterable[Manifest]
     """By flavor and resource: what the Ready, schedulable nodes of the flavor can give to attempts.
 
     ``pods``: all pods of the cluster; those that are no attempt's take from their node what they ask for. A resource
-    that a flavor offers, but no node has, is 0: quota without nodes is no capacity. A node of several flavors counts its
-    CPU and memory for each of them, but each accelerator once.
+    that a flavor offers, but no node has, is 0: quota without nodes is no capacity. A node of several flavors counts
+    its CPU and memory for each of them, but each accelerator once.
     """
     rows = {name: _rows_of(config, node) for node in nodes if is_usable(node) for name in [_name(node)]}
     free: defaultdict[Row, Amount] = defaultdict(int)
