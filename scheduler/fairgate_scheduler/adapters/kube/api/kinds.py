@@ -54,6 +54,9 @@ ADMISSION_POLICY_BINDING: Final = Kind(
     "validatingadmissionpolicybindings",
     is_namespaced=False,
 )
+SUBJECT_ACCESS_REVIEW: Final = Kind(
+    "authorization.k8s.io", "v1", "SubjectAccessReview", "subjectaccessreviews", is_namespaced=False
+)
 CRD: Final = Kind(
     "apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", is_namespaced=False
 )
