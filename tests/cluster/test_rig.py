@@ -6,6 +6,7 @@ import subprocess
 import pytest
 import yaml
 from rig.cluster import Rig
+from rig.errors import RigError
 from rig.identities import USERS
 from rig.kubectl import Kubectl, KubectlError
 from rig.target import Target
@@ -178,6 +179,15 @@ def test_a_cluster_that_nobody_took_down_is_known_and_goes_without_a_trace() -> 
     finally:
         rig.down()
     assert rig.traces() == before
+
+
+def test_a_second_cluster_with_a_node_is_refused_and_does_the_first_no_harm(cluster: Target) -> None:
+    first, second = cluster.own(), Rig("second")
+    before = first.traces()
+    with pytest.raises(RigError, match="another cluster with a node runs"):
+        second.up(has_node=True)
+    assert not second.is_up()
+    assert first.traces() == before
 
 
 @pytest.mark.parametrize("component", ["kubelet", "containerd", "kube-proxy", "coredns"])

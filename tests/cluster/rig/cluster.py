@@ -58,6 +58,8 @@ class Rig:
         """
         if self.is_up():
             raise RigError(f"the cluster {self.name} is up already; take it down first")
+        if has_node:
+            network.check_free()
         prepare(has_node=has_node)
         began_s = time.monotonic()
         kept_by = (owner, started(owner) or "") if owner else None

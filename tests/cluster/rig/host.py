@@ -44,13 +44,16 @@ def prepare(site: Site) -> None:
 
 
 def clean(site: Site) -> None:
-    """End what is in the cgroups, remove them, and set the kernel back."""
+    """End what is in the cgroups, remove them, and set the kernel back; nothing if ``prepare`` was never called."""
+    try:
+        kept = json.loads((site.folder / "config" / "sysctl.json").read_text())
+    except FileNotFoundError:
+        return
     for group in cgroups():
         until(f"{group} is empty", 30, partial(_is_removed, group))
-    with contextlib.suppress(FileNotFoundError):
-        for name, value in json.loads((site.folder / "config" / "sysctl.json").read_text()).items():
-            if Path("/proc/sys", name).read_text() != value:
-                Path("/proc/sys", name).write_text(value)
+    for name, value in kept.items():
+        if Path("/proc/sys", name).read_text() != value:
+            Path("/proc/sys", name).write_text(value)
 
 
 def settings() -> dict[str, str]:

@@ -19,13 +19,18 @@ HOLDER: Final = "namespaces"
 _HIDDEN: Final = ("/run", "/var/lib", "/var/log")
 
 
+def check_free() -> None:
+    """Raise RigError when another cluster with a node runs: there can be one on a machine."""
+    if Path("/sys/class/net", LINK).exists():
+        raise RigError(f"another cluster with a node runs (interface {LINK} is there): take it down first")
+
+
 def make(processes: Processes, in_memory: Path) -> None:
     """Make the namespaces and connect them to the host; what is written to the folder ``in_memory`` goes with them.
 
     Raises RigError when another cluster is connected.
     """
-    if Path("/sys/class/net", LINK).exists():
-        raise RigError(f"interface {LINK} is there already: another cluster with a node runs; take it down first")
+    check_free()
     pid = processes.spawn(HOLDER, ("unshare", "--net", "--mount", "--propagation", "private", "sleep", "infinity"), {})
     ours = Path("/proc/self/ns/net").readlink()
     until("the namespaces are there", 5, lambda: Path(f"/proc/{pid}/ns/net").readlink() != ours)

@@ -32,8 +32,8 @@ class Starter:
         with ThreadPoolExecutor() as pool:
             beside: list[Future[None]] = []
             if self._site.has_node:
-                host.prepare(self._site)
                 network.make(self._processes, node.images_folder(self._site))
+                host.prepare(self._site)
                 self.start(node.containerd(self._site))
                 beside.append(pool.submit(self._import_images))
             etcd, api_server, *others = controlplane.components(self._site)
