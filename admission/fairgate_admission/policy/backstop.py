@@ -118,6 +118,38 @@ def _ray_objects(request: Request, tenant: str | None) -> Denial | None:
     return Denial("FG-RAY-002", "kind", f"a {request.kind} is not for users to make or change", SUBMIT)
 
 
+def _starting(request: Request, tenant: str | None) -> Denial | None:
+    """Kueue alone starts what is suspended."""
+    if tenant is None or not _is_ray_job_update(request) or request.username == KUEUE:
+        return None
+    new, old = (get_map(of, "spec").get("suspend") is True for of in (request.object, request.old))
+    if new or not old:
+        return None
+    found = "would start it without admission"
+    return Denial("FG-RAY-004", "spec.suspend", found, "leave it out; what is admitted is started for you")
+
+
+def _queue(request: Request, tenant: str | None) -> Denial | None:
+    """A RayJob stays in its queue, or what runs would be managed by nobody."""
+    if tenant is None or not _is_ray_job_update(request) or request.username in (KUEUE, SCHEDULER):
+        return None
+    if request.labels().get(names.QUEUE) == request.old_labels().get(names.QUEUE):
+        return None
+    found = "the queue of an object is set when it is made, and only RayJobs have one: inbox"
+    return Denial("FG-LABEL-002", f"metadata.labels[{names.QUEUE}]", found, "leave it as it is")
+
+
+def _is_ray_job_update(request: Request) -> bool:
+    return request.is_update and (request.group, request.kind, request.subresource) == ("ray.io", "RayJob", "")
+
+
+def _resize(request: Request, tenant: str | None) -> Denial | None:
+    if tenant is None or request.subresource != "resize" or not _is_written(request):
+        return None
+    found = "changes what a running pod takes, which was admitted with it"
+    return Denial("FG-RESIZE-001", "spec.containers", found, "make a new pod; for a job, submit it anew")
+
+
 def _orphans(request: Request, tenant: str | None) -> Denial | None:
     """A cluster without its RayJob would run on when the quota is free."""
     is_ray = tenant is not None and request.group == "ray.io" and request.operation == "DELETE"
@@ -216,5 +248,6 @@ def _namespaces(request: Request, tenant: str | None) -> Denial | None:
 
 _Rule = Callable[[Request, str | None], Denial | None]
 _RULES: Final[tuple[_Rule, ...]] = (
-    _devices, _ray_objects, _orphans, _kueue_objects, _status, _bindings, _claims, _platform, _namespaces,
+    _devices, _ray_objects, _starting, _queue, _resize, _orphans,
+    _kueue_objects, _status, _bindings, _claims, _platform, _namespaces,
 )  # fmt: skip

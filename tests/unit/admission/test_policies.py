@@ -113,7 +113,7 @@ def quoted(name):
     ],
 )
 def test_policies_and_model_name_the_same(file, names):
-    others = {"UPDATE", "CREATE", "cpu", "memory", "ephemeral-storage", "hugepages-", "0", "inbox", "Orphan", ":"}
+    others = {"UPDATE", "CREATE", "cpu", "memory", "ephemeral-storage", "hugepages-", "0", "inbox", "Orphan", ":", ""}
     others |= {"fairgate.internal/tenant-id", "kueue.x-k8s.io/queue-name", "system:serviceaccount:"}
     assert quoted(file) - others == names
 
