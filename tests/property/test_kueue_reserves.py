@@ -1,17 +1,18 @@
 """Whatever the core admits, Kueue reserves under the queues that we write: on random trees, also after quota cuts."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 from fractions import Fraction
+from random import Random
 from typing import Any, Final
 
 from fairgate_scheduler.adapters.kube.api import Manifest
 from fairgate_scheduler.adapters.kube.mapping import Site, check_mapping, overruns, wanted_objects
-from fairgate_scheduler.core.amounts import UNLIMITED, Row, parse_quantity
+from fairgate_scheduler.core.amounts import Row, parse_quantity
 from fairgate_scheduler.core.config_checks import check_config
 from fairgate_scheduler.core.jobs import Option
-from fairgate_scheduler.core.tenancy import Config, Flavor, Policy, Quota, QuotaCut, Tenant
+from fairgate_scheduler.core.tenancy import Config, Quota, Tenant
 from fairgate_scheduler.testing.kueue_model import KueueModel, usage_of
+from fairgate_scheduler.testing.random_tenants import FLAVORS, GPU, ROWS, cut, random_config, random_option
 from fairgate_scheduler.testing.worlds import World
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -19,55 +20,7 @@ from hypothesis import strategies as st
 PROFILE = settings(
     derandomize=True, max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None
 )
-GPU: Final = "nvidia.com/gpu"
-TPU: Final = "google.com/tpu"
-FLAVORS: Final = {
-    "cpu": Flavor("cpu", default_for_cpu_pods=True),
-    "a": Flavor("a", resource=GPU, node_labels={"pool": "a"}),
-    "b": Flavor("b", resource=GPU, node_labels={"pool": "a", "size": "big"}, kueue_flavor="other"),
-    "t": Flavor("t", resource=TPU, node_labels={"topology": "2x4"}),
-}
 LABELS: Final = {name: flavor.node_labels for name, flavor in FLAVORS.items()}
-ROWS: Final[tuple[Row, ...]] = (("a", GPU), ("b", GPU), ("t", TPU), ("cpu", "cpu"), ("a", "cpu"), ("cpu", "memory"))
-SHAPES: Final[tuple[Mapping[str, str | None], ...]] = (
-    {"o": None},
-    {"o": None, "r": None},
-    {"o": None, "o1": "o", "o2": "o"},
-    {"o": None, "m": "o", "n": "m", "p": "n", "q": "n", "r": "m"},
-    {"o": None, "o1": "o", "o2": "o", "x": "o1", "y": "o1", "z": "o2", "r": None, "s": "r"},
-)
-
-
-def quotas(draw: st.DrawFn, *, is_root: bool) -> Mapping[Row, Quota]:
-    out: dict[Row, Quota] = {}
-    for row in ROWS:
-        if draw(st.booleans()):
-            nominal = draw(st.sampled_from((0, 1, 2, 3, 5, 8, UNLIMITED)))
-            borrowing = None if is_root else draw(st.sampled_from((None, None, 0, 2, UNLIMITED)))
-            lending = None if is_root else draw(st.sampled_from((None, None, 0, min(1, nominal), nominal)))
-            out[row] = Quota(nominal, borrowing, lending)
-    return out
-
-
-@st.composite
-def configs(draw: st.DrawFn) -> Config:
-    tenants = {
-        name: Tenant(name, parent, Fraction(draw(st.sampled_from((0, 1, 2)))), quotas(draw, is_root=parent is None))
-        for name, parent in draw(st.sampled_from(SHAPES)).items()
-    }
-    policy = Policy(
-        reclaim=draw(st.booleans()), rebalance=draw(st.booleans()), quota_cut=draw(st.sampled_from(list(QuotaCut)))
-    )
-    return Config(FLAVORS, tenants, policy)
-
-
-@st.composite
-def options(draw: st.DrawFn) -> Option:
-    """Workers on one flavor, their head and submitter on ``cpu``."""
-    flavor = draw(st.sampled_from(("a", "b", "t")))
-    devices = {(flavor, TPU if flavor == "t" else GPU): draw(st.integers(0, 4))}
-    plain = {(flavor, "cpu"): draw(st.integers(0, 3)), ("cpu", "cpu"): draw(st.integers(0, 3)), ("cpu", "memory"): 2}
-    return Option(flavor, Fraction(1), (), devices | plain)
 
 
 def manifests(config: Config, lifted: Mapping[tuple[str, Row], int] | None = None) -> list[Manifest]:
@@ -98,33 +51,30 @@ class Cluster:
             self.launched[name] = (job.tenant, usage)
 
 
-@given(st.data())
+@given(st.randoms(use_true_random=False))
 @PROFILE
-def test_what_the_core_admits_kueue_reserves(data: st.DataObject) -> None:
-    draw = data.draw
-    there = draw(st.sampled_from((9, 1_000)))
-    world = World(draw(configs()), capacity=dict.fromkeys(ROWS, there))
+def test_what_the_core_admits_kueue_reserves(random: Random) -> None:
+    world = World(random_config(random), capacity=dict.fromkeys(ROWS, random.choice((9, 1_000))))
     cluster, number = Cluster(world), 0
     leaves = [name for name in world.config.tenants if world.config.is_leaf(name)]
-    for _ in range(draw(st.integers(1, 4))):
-        for _ in range(draw(st.integers(1, 5))):
+    for _ in range(random.randint(1, 4)):
+        for _ in range(random.randint(1, 5)):
             number += 1
-            wanted = draw(st.lists(options(), min_size=1, max_size=2))
-            world.submit(f"j{number}", draw(st.sampled_from(leaves)), *wanted, priority=draw(st.integers(0, 1)))
-        if draw(st.booleans()):
-            changed = world.config.tenants[draw(st.sampled_from(sorted(world.config.tenants)))]
-            cut = replace(changed, quota=quotas(draw, is_root=changed.parent is None))
-            world.config = replace(world.config, tenants={**world.config.tenants, changed.id: cut})
+            wanted = [random_option(random) for _ in range(random.randint(1, 2))]
+            world.submit(f"j{number}", random.choice(leaves), *wanted, priority=random.randint(0, 1))
+        if random.choice((True, False)):
+            world.config = cut(random, world.config)
         cluster.keep()
         world.cycle()
         cluster.follow()
-        for name in [each for each in world.attempts if draw(st.integers(0, 3)) == 0]:
+        for name in [each for each in world.attempts if random.randint(0, 3) == 0]:
             world.finish(name)
 
 
-@given(configs())
+@given(st.randoms(use_true_random=False))
 @PROFILE
-def test_queues_are_as_kueue_wants_them(config: Config) -> None:
+def test_queues_are_as_kueue_wants_them(random: Random) -> None:
+    config = random_config(random)
     assert not check_config(config)
     assert not check_mapping(config)
     for manifest in manifests(config):
@@ -161,7 +111,7 @@ def test_a_debt_above_does_not_keep_a_tenant_from_what_it_keeps_for_itself() -> 
     world.cycle()
     assert world.running() == {"big": "a", "own": "a"}
     cluster.kueue.apply(manifests(world.config))
-    assert not cluster.kueue.reserve("a", {("a", GPU): 4}), "without the lift Kueue would not reserve it"
+    assert not cluster.kueue.reserve("a", {("random-a", GPU): 4}), "without the lift Kueue would not reserve it"
     cluster.kueue.apply(manifests(world.config, overruns(world.config, [("b", {gpus: 6})])))
-    assert cluster.kueue.reserve("a", {("a", GPU): 4})
-    assert not cluster.kueue.reserve("b", {("a", GPU): 1}), "the lift is no quota"
+    assert cluster.kueue.reserve("a", {("random-a", GPU): 4})
+    assert not cluster.kueue.reserve("b", {("random-a", GPU): 1}), "the lift is no quota"

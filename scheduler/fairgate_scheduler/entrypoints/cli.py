@@ -14,12 +14,15 @@ from fairgate_scheduler.entrypoints import replaying
 from fairgate_scheduler.entrypoints import simulate as simulating
 from fairgate_scheduler.entrypoints import up as running
 from fairgate_scheduler.entrypoints.demo import command as demonstrating
+from fairgate_scheduler.entrypoints.kube import commands as kube
 from fairgate_scheduler.entrypoints.settings import ClusterSettings, Settings
 from fairgate_scheduler.replay.readers import FORMATS
 from fairgate_scheduler.replay.study import Wish
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document and nothing else.")]
 commands = typer.Typer()
+commands.add_typer(kube.kube, name="kube")
+commands.add_typer(kube.imports, name="import")
 
 
 class RunnerKind(StrEnum):
@@ -32,6 +35,7 @@ class RunnerKind(StrEnum):
 def register(app: typer.Typer) -> None:
     """Add the server's commands."""
     app.registered_commands += commands.registered_commands
+    app.registered_groups += commands.registered_groups
 
 
 @commands.command()

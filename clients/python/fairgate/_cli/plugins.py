@@ -17,6 +17,8 @@ SERVER_COMMANDS: Final = {
     "up": "Run the service on this machine.",
     "simulate": "Replay scenario files on virtual time and check what they expect.",
     "demo": "See fair sharing at work on this machine.",
+    "kube": "What a Kubernetes cluster gets of a configuration, and what is in it.",
+    "import": "Make a configuration out of what there is.",
 }
 _ANYTHING: Final = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 

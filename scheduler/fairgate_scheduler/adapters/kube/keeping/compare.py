@@ -74,3 +74,30 @@ def _is_same(wanted: Any, seen: Any, path: Path) -> bool:
 
 def _is_list(value: object) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def changes(wanted: Manifest, seen: Manifest) -> Iterator[str]:
+    """The differences for people to read, field by field, also within lists; ``seen → wanted``."""
+    for path in differences(wanted, seen):
+        if APPLIED not in path:
+            yield from _changes(value_at(seen, path), value_at(wanted, path), ".".join(path))
+
+
+def _changes(before: Any, after: Any, where: str) -> Iterator[str]:
+    if isinstance(before, Mapping) and isinstance(after, Mapping):
+        for key in dict.fromkeys([*before, *after]):
+            if not _is_same(before.get(key), after.get(key), (key,)):
+                yield from _changes(before.get(key), after.get(key), f"{where}.{key}")
+    elif _is_list(before) and _is_list(after) and all(isinstance(each, Mapping) for each in (*before, *after)):
+        old, new = _by_name(before), _by_name(after)
+        yield from _changes(old, new, where)
+    else:
+        yield f"{where}: {_said(before)} → {_said(after)}"
+
+
+def _by_name(items: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {str(item.get("name", place)): item for place, item in enumerate(items)}
+
+
+def _said(value: Any) -> str:
+    return "nothing" if value is None else str(value)

@@ -47,7 +47,7 @@ _CONTROLLERS: Final = (
 )
 _READ: Final = ("get", "list", "watch")
 _KEEP: Final = (*_READ, "create", "patch", "delete")
-_CLUSTER_RIGHTS: Final[Sequence[tuple[str, Sequence[str], Sequence[str]]]] = (
+CLUSTER_RIGHTS: Final[Sequence[tuple[str, Sequence[str], Sequence[str]]]] = (
     (
         "kueue.x-k8s.io",
         ("resourceflavors", "cohorts", "clusterqueues", "localqueues", "workloadpriorityclasses"),
@@ -97,7 +97,7 @@ def installation(site: Site) -> Iterator[Wanted]:
     """What has to be there before the service starts; whoever installs it applies this, the service itself never."""
     yield ours(NAMESPACE_KIND, site.namespace, {})
     yield ours(SERVICE_ACCOUNT, site.service_account, {}, namespace=site.namespace)
-    rules = [_rule(group, resources, verbs) for group, resources, verbs in _CLUSTER_RIGHTS]
+    rules = [_rule(group, resources, verbs) for group, resources, verbs in CLUSTER_RIGHTS]
     subject = {"kind": "ServiceAccount", "name": site.service_account, "namespace": site.namespace}
     name = site.service_account
     yield ours(CLUSTER_ROLE, name, {"rules": rules})
