@@ -163,7 +163,7 @@ def _otherwise(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _compare_policies(leaves: list[Node], remarks: list[str]) -> None:
-    """One policy for all, which is the default. Our own queues say Never to everything, because we do all of that: they do not count."""
+    """One policy for all, which is the default. Our own queues do not count: they say Never because we do all that."""
     theirs = [node for node in leaves if not node.is_ours]
     for key, field_name in (("reclaimWithinCohort", "reclaim"), ("withinClusterQueue", "priority_preemption")):
         said = {get_text(get_map(node.spec, "preemption"), key) or "Never" for node in theirs}
