@@ -12,7 +12,7 @@ from enum import Enum
 from fractions import Fraction
 from functools import cache, lru_cache
 from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Final, get_args, get_origin, get_type_hints
 
 _exact = lru_cache(maxsize=4096)(Fraction)
 
@@ -28,9 +28,12 @@ class Codec:
 _AS_IT_IS = Codec(lambda value: value, lambda value: value)
 
 
+_ENCODER: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False)  # json.dumps would make one each time
+
+
 def dumps(value: object) -> str:
     """Compact JSON. Raises TypeError or ValueError for what JSON has no word for, such as objects and NaN."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return _ENCODER.encode(value)
 
 
 @cache

@@ -9,7 +9,7 @@ from dataclasses import fields
 from enum import Enum
 from functools import lru_cache
 from types import NoneType
-from typing import Any, Generic, TypeVar, get_args, get_type_hints
+from typing import Any, Final, Generic, TypeVar, get_args, get_type_hints
 
 from fairgate_scheduler.adapters.sql.codec import codec_of, dumps
 from fairgate_scheduler.core.jobs import Attempt, Job
@@ -24,20 +24,20 @@ Column = tuple[str, Callable[[Any], Any] | None, Callable[[Any], Any] | None]
 
 
 _UNKNOWN = object()
+_MOST_SHARED: Final = 4096
 
 
 class RowMapping(Generic[T]):
-    """How records of one dataclass lie in a table. Records with equal texts in a ``shared`` column share its value."""
+    """How records of one dataclass lie in a table. Records with equal texts in a ``shared`` column share its value, and
+    a value that many records share is not encoded for each.
+    """
 
     def __init__(self, kind: type[T], *shared: str) -> None:
         record: Any = kind
         hints = get_type_hints(kind)
         self._kind: Callable[..., T] = kind
         columns = (_column(field.name, hints[field.name]) for field in fields(record))
-        self._columns = [
-            (name, encode, lru_cache(maxsize=4096)(decode) if decode is not None and name in shared else decode)
-            for name, encode, decode in columns
-        ]
+        self._columns = [_shared(*column) if column[0] in shared else column for column in columns]
 
     @property
     def names(self) -> list[str]:
@@ -73,6 +73,26 @@ def _column(name: str, hint: Any) -> Column:
     if isinstance(kinds[0], type) and issubclass(kinds[0], Enum):
         return name, codec.encode, codec.decode
     return name, lambda value: dumps(codec.encode(value)), lambda text: codec.decode(json.loads(text))
+
+
+def _shared(name: str, encode: Callable[[Any], Any] | None, decode: Callable[[Any], Any] | None) -> Column:
+    return name, encode and _of_same(encode), decode and lru_cache(maxsize=_MOST_SHARED)(decode)
+
+
+def _of_same(encode: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Remembers what became of the very same objects; equal ones may be costly to compare, or can not be hashed."""
+    known: dict[int, tuple[Any, Any]] = {}
+
+    def encode_once(value: Any) -> Any:
+        found = known.get(id(value))
+        if found is None:
+            if len(known) >= _MOST_SHARED:
+                known.clear()
+            # The value is kept too, so that no other object gets its id.
+            found = known[id(value)] = (value, encode(value))
+        return found[1]
+
+    return encode_once
 
 
 JOB = RowMapping(Job, "options", "backoff", "state", "fallback")  # few kinds of jobs are submitted many times

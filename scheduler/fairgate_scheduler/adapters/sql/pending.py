@@ -1,10 +1,12 @@
 """Writes of one transaction that the database has not seen yet: those of one table go there in one statement."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from operator import itemgetter
 from typing import Any, Final
 
-from sqlalchemy import Connection, bindparam, delete, insert, update
+from sqlalchemy import Connection, Dialect, bindparam, delete, insert, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from fairgate_scheduler.adapters.sql import schema
@@ -96,7 +98,7 @@ class Pending:
         _execute(connection, _INSERTS[_job], list(self._new_jobs.values()))
         self._new_jobs = {}
         for updates in self._take_updates():
-            if connection.execute(_UPDATE_JOB, updates).rowcount < len(updates):
+            if _execute(connection, _UPDATE_JOB, updates) < len(updates):
                 names = ", ".join(row["job_"] for row in updates)
                 raise StaleVersionError(f"one of {names} was changed by another writer")
         attempts = [row for rows in self._attempts.values() for row in rows.values()]
@@ -117,6 +119,21 @@ class Pending:
         return groups.values()
 
 
-def _execute(connection: Connection, statement: Any, rows: list[Row]) -> None:
-    if rows:
-        connection.execute(statement, rows)
+def _execute(connection: Connection, statement: Any, rows: list[Row]) -> int:
+    """Execute a statement for each of some rows with the same columns; returns how many rows of the table that met."""
+    if not rows:
+        return 0
+    text, parameters = _compiled(statement, connection.dialect, tuple(rows[0]))
+    return connection.exec_driver_sql(text, list(map(parameters, rows))).rowcount
+
+
+@lru_cache(maxsize=1024)
+def _compiled(statement: Any, dialect: Dialect, columns: tuple[str, ...]) -> tuple[str, Callable[[Row], Any]]:
+    """The statement in the words of the driver, and how it takes a row. All columns here are of types that the driver
+    takes as they are, so that SQLAlchemy need not go through every row.
+    """
+    compiled = statement.compile(dialect=dialect, column_keys=list(columns))
+    names = compiled.positiontup
+    if names is None:
+        return str(compiled), dict
+    return str(compiled), itemgetter(*names) if len(names) > 1 else lambda row: (row[names[0]],)
