@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from fairgate_scheduler.adapters.kube.mapping import remarks_on_mapping
+from fairgate_scheduler.adapters.kube.schema import check_manifest
 from fairgate_scheduler.core.manifests import normalize
 from fairgate_scheduler.core.manifests.podsecurity import check_accounts, check_security
 from fairgate_scheduler.core.tenancy import Config, Tenant
@@ -16,7 +17,7 @@ def check(manifest: Mapping[str, Any], tenant: Tenant) -> Sequence[str]:
     """Everything in a tenant's valid RayJob that can not run in a cluster, as sentences."""
     content = normalize(manifest)
     accounts = tenant.service_accounts or DEFAULT_ACCOUNTS
-    findings = [*check_security(content), *check_accounts(content, accounts)]
+    findings = [*check_manifest(content), *check_security(content), *check_accounts(content, accounts)]
     return [str(finding) for finding in findings]
 
 

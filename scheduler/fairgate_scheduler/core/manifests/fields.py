@@ -42,8 +42,8 @@ _TABLE: Final = {
     "DeletionRule": "policy!:DeleteCluster|DeleteWorkers|DeleteSelf|DeleteNone condition!:DeletionCondition",
     "DeletionCondition": "jobStatus:SUCCEEDED|FAILED ttlSeconds:i jobDeploymentStatus~1.6:Failed|Failed",
     "RayClusterSpec": (
-        "authOptions:AuthOptions suspend:b managedBy:s autoscalerOptions:AutoscalerOptions headServiceAnnotations:sm"
-        " enableInTreeAutoscaling:b gcsFaultToleranceOptions:GcsFaultTolerance headGroupSpec!:HeadGroupSpec"
+        "authOptions~1.5.1:AuthOptions suspend:b managedBy:s autoscalerOptions:AutoscalerOptions"
+        " headServiceAnnotations:sm enableInTreeAutoscaling:b gcsFaultToleranceOptions:GcsFaultTolerance headGroupSpec!:HeadGroupSpec"
         " rayVersion:s workerGroupSpecs:[WorkerGroupSpec] upgradeStrategy~1.6:any historyServerOptions~1.7:any"
         " networkPolicy~1.7:any tlsOptions~1.7:any"
     ),
@@ -151,3 +151,8 @@ TYPES: Final[Mapping[str, Mapping[str, FieldKind]]] = MappingProxyType(
     {name: _parse(line) for name, line in _TABLE.items()}
 )
 """Type → field → what it may hold."""
+
+NEWER: Final[Mapping[str, str]] = MappingProxyType(
+    {name: kind.since for fields in TYPES.values() for name, kind in fields.items() if kind.since}
+)
+"""Field that KubeRay 1.5.0 does not have → the first version that has it."""

@@ -2,19 +2,21 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Final
 
 from fairgate_scheduler.adapters.kube.schema.compact import Schema
+from fairgate_scheduler.core.manifests.fields import NEWER
 from fairgate_scheduler.core.manifests.findings import MISSING, Finding, child, describe, did_you_mean, nearest
 from fairgate_scheduler.core.manifests.plain import get_text, is_number, normalize
 from fairgate_scheduler.core.manifests.shape import is_integer
 
 DATA: Final = "kuberay.json"
-_BITS: Final = {"int32": 31, "int64": 63}
+_BITS: Final = {"int32": 31, "int64": 63, "int-or-string": 63}
+"""An API server takes more for an int32, and KubeRay then can not read the object at all."""
 
 _TYPES: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
     "object": (lambda value: isinstance(value, dict), "a map", "write `key: value` lines"),
@@ -44,7 +46,7 @@ _MOST: Final[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
 
 
 def check_manifest(manifest: object) -> tuple[Finding, ...]:
-    """Everything for which an API server with KubeRay 1.5 would refuse a RayJob or RayCluster, or drop a field of it.
+    """Everything for which an API server with KubeRay 1.5.0 would refuse a RayJob or RayCluster, or drop a field of it.
 
     An empty value (null) counts as absent.
 
@@ -92,10 +94,10 @@ class Types:
             elif "additionalProperties" in schema:
                 yield from self.check(item, schema["additionalProperties"], at)
             elif not schema.get("open"):
-                close = nearest(key, fields)
+                close = "" if key in NEWER else nearest(key, fields)
                 misspelt.add(close)
                 meant = child(path, close) if close and close not in value else ""
-                yield Finding(at, "is no field of KubeRay 1.5", did_you_mean(key, fields) or "remove it", meant)
+                yield Finding(at, "KubeRay 1.5.0 has no such field", _instead(key, fields), meant)
         for key in schema.get("required", ()):
             has_default = "default" in self._resolved(fields.get(key, {}))
             if key not in value and key not in misspelt and not has_default:
@@ -124,14 +126,20 @@ class Types:
         return self.shared[schema["$ref"]] if "$ref" in schema else schema
 
 
+def _instead(key: str, fields: Iterable[str]) -> str:
+    if key in NEWER:
+        return f"remove it; it came with KubeRay {NEWER[key]}"
+    return did_you_mean(key, fields) or "remove it"
+
+
 def _narrowed(value: Any, schema: Schema, path: str) -> Iterator[Finding]:
     """What is wrong with a value of the right type."""
     words = schema.get("enum")
     if words is not None and value not in words:
         remedy = did_you_mean(value, words) if isinstance(value, str) else ""
         yield Finding(path, f"is {describe(value)}", remedy or f"write one of {', '.join(map(str, words))}")
-    bits = _BITS.get(schema.get("format", ""))
-    if bits is not None and not -(2**bits) <= value < 2**bits:
+    bits = _BITS.get(schema.get("format") or schema.get("type", ""))
+    if bits is not None and is_integer(value) and not -(2**bits) <= value < 2**bits:
         yield Finding(path, f"{value} has more than {bits + 1} bits", f"write at most {2**bits - 1}")
     pattern = schema.get("pattern")
     if pattern is not None and isinstance(value, str) and not re.search(pattern, value):
