@@ -85,7 +85,7 @@ def changes(wanted: Manifest, seen: Manifest) -> Iterator[str]:
 
 def _changes(before: Any, after: Any, where: str) -> Iterator[str]:
     if isinstance(before, Mapping) and isinstance(after, Mapping):
-        for key in dict.fromkeys([*before, *after]):
+        for key in sorted({*before, *after}):
             if not _is_same(before.get(key), after.get(key), (key,)):
                 yield from _changes(before.get(key), after.get(key), f"{where}.{key}")
     elif _is_list(before) and _is_list(after) and all(isinstance(each, Mapping) for each in (*before, *after)):
