@@ -43,9 +43,9 @@ _TABLE: Final = {
     "DeletionCondition": "jobStatus:SUCCEEDED|FAILED ttlSeconds:i jobDeploymentStatus~1.6:Failed|Failed",
     "RayClusterSpec": (
         "authOptions~1.5.1:AuthOptions suspend:b managedBy:s autoscalerOptions:AutoscalerOptions"
-        " headServiceAnnotations:sm enableInTreeAutoscaling:b gcsFaultToleranceOptions:GcsFaultTolerance headGroupSpec!:HeadGroupSpec"
-        " rayVersion:s workerGroupSpecs:[WorkerGroupSpec] upgradeStrategy~1.6:any historyServerOptions~1.7:any"
-        " networkPolicy~1.7:any tlsOptions~1.7:any"
+        " headServiceAnnotations:sm enableInTreeAutoscaling:b gcsFaultToleranceOptions:GcsFaultTolerance"
+        " headGroupSpec!:HeadGroupSpec rayVersion:s workerGroupSpecs:[WorkerGroupSpec] upgradeStrategy~1.6:any"
+        " historyServerOptions~1.7:any networkPolicy~1.7:any tlsOptions~1.7:any"
     ),
     "AuthOptions": "mode:disabled|token enableK8sTokenAuth~1.6:b secretName~1.6:s",
     "AutoscalerOptions": (

@@ -31,18 +31,7 @@ _TYPES: Final[Mapping[str, tuple[Callable[[Any], bool], str, str]]] = {
         "put it in quotes",
     ),
 }
-_LEAST: Final[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
-    "minimum": (lambda value: value, ""),
-    "minLength": (len, " characters"),
-    "minItems": (len, " items"),
-    "minProperties": (len, " fields"),
-}
-_MOST: Final[Mapping[str, tuple[Callable[[Any], Any], str]]] = {
-    "maximum": (lambda value: value, ""),
-    "maxLength": (len, " characters"),
-    "maxItems": (len, " items"),
-    "maxProperties": (len, " fields"),
-}
+_UNITS: Final = {"Length": "characters", "Items": "items", "Properties": "fields"}
 
 
 def check_manifest(manifest: object) -> tuple[Finding, ...]:
@@ -136,8 +125,9 @@ def _narrowed(value: Any, schema: Schema, path: str) -> Iterator[Finding]:
     """What is wrong with a value of the right type."""
     words = schema.get("enum")
     if words is not None and value not in words:
-        remedy = did_you_mean(value, words) if isinstance(value, str) else ""
-        yield Finding(path, f"is {describe(value)}", remedy or f"write one of {', '.join(map(str, words))}")
+        close = nearest(str(value), map(str, words))
+        remedy = f"did you mean {close}?" if close else f"write one of {', '.join(map(str, words))}"
+        yield Finding(path, f"is {describe(value)}", remedy)
     bits = _BITS.get(schema.get("format") or schema.get("type", ""))
     if bits is not None and is_integer(value) and not -(2**bits) <= value < 2**bits:
         yield Finding(path, f"{value} has more than {bits + 1} bits", f"write at most {2**bits - 1}")
@@ -145,12 +135,15 @@ def _narrowed(value: Any, schema: Schema, path: str) -> Iterator[Finding]:
     if pattern is not None and isinstance(value, str) and not re.search(pattern, value):
         remedy = "write a number such as 2 or 16Gi" if schema.get("type") == "int-or-string" else f"match {pattern}"
         yield Finding(path, f"{describe(value)} is not written as it must be", remedy)
-    for key, (measure, unit) in _LEAST.items():
-        if key in schema and measure(value) < schema[key]:
-            yield Finding(path, f"{measure(value)}{unit} are too few", f"write {schema[key]} or more")
-    for key, (measure, unit) in _MOST.items():
-        if key in schema and measure(value) > schema[key]:
-            yield Finding(path, f"{measure(value)}{unit} are too many", f"write {schema[key]} or fewer")
+    if "minimum" in schema and value < schema["minimum"]:
+        yield Finding(path, f"{value} is too small", f"write {schema['minimum']} or more")
+    if "maximum" in schema and value > schema["maximum"]:
+        yield Finding(path, f"{value} is too large", f"write {schema['maximum']} or less")
+    for key, unit in _UNITS.items():
+        if f"min{key}" in schema and len(value) < schema[f"min{key}"]:
+            yield Finding(path, f"has {len(value)} {unit}", f"give it {schema[f'min{key}']} or more")
+        if f"max{key}" in schema and len(value) > schema[f"max{key}"]:
+            yield Finding(path, f"has {len(value)} {unit}", f"give it {schema[f'max{key}']} at most")
 
 
 @cache
