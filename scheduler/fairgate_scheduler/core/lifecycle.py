@@ -193,7 +193,7 @@ def update(
 
 
 def revise(job: Job, asked: Job, now_ms: int, by: str = "") -> Change:
-    """Have a pending job ask for what ``asked`` asks for. It keeps its place in the queue, and what a checkpoint kept."""
+    """Have a pending job ask for what ``asked`` does. It keeps its place in the queue, and what a checkpoint kept."""
     assert job.state is JobState.PENDING, job.state
     revised = replace(
         _touch(job),
