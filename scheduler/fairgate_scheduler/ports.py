@@ -112,8 +112,11 @@ class Transaction(Protocol):
     def get_job(self, job: str) -> Job | None:
         """The job of this resource name."""
 
-    def get_jobs(self, jobs: Iterable[str]) -> Mapping[str, Job]:
-        """Those of the jobs of these resource names that are there; cheaper than one by one."""
+    def get_jobs(self, jobs: Iterable[str], known: Mapping[str, Job] | None = None) -> Mapping[str, Job]:
+        """Those of the jobs of these resource names that are there; cheaper than one by one.
+
+        ``known``: jobs as they were read or written before; what is stored in the same version is not read again.
+        """
 
     def has_job(self, job: str) -> bool:
         """Whether there is a job of this resource name."""

@@ -84,6 +84,23 @@ class TestJobs:
             transaction.update_job(changed)
             assert transaction.get_jobs([jobs[0].id, jobs[1].id]) == {jobs[0].id: changed, jobs[1].id: jobs[1]}
 
+    def test_jobs_that_are_known_are_as_they_are_stored(self, store):
+        jobs = [a_job(number, uid=f"uid-{number}") for number in range(1, 5)]
+        with store.transaction() as transaction:
+            insert(transaction, *jobs[:3])
+            changed = replace(jobs[1], state=JobState.FAILED, version=2)
+            transaction.update_job(changed)
+        is_older, is_another = jobs[1], replace(jobs[2], uid="uid-0", priority=7)
+        known = {each.id: each for each in (jobs[0], is_older, is_another, jobs[3])}
+        stored = {jobs[0].id: jobs[0], jobs[1].id: changed, jobs[2].id: jobs[2]}
+        with store.transaction() as transaction:
+            assert transaction.get_jobs(known, known) == stored
+            assert transaction.get_job(jobs[1].id) == changed
+            transaction.update_job(replace(jobs[0], state=JobState.FAILED, version=2))
+            with pytest.raises(StaleVersionError):
+                transaction.update_job(replace(is_older, state=JobState.CANCELLED, version=2))
+            assert transaction.get_jobs([jobs[0].id], known)[jobs[0].id].state is JobState.FAILED
+
     def test_several_submissions_at_once(self, store):
         jobs = [a_job(number) for number in range(1, 4)]
         names = [jobs[2].id, "tenants/physics/jobs/none", jobs[0].id, jobs[2].id]

@@ -70,6 +70,10 @@ class Writing:
         self.history: Mapping[str, History] | None = None
         self.ended: Iterable[tuple[str, Attempt]] = ()
 
+    def look_at(self, jobs: Iterable[str]) -> None:
+        """Look once at all the jobs of these resource names that will be asked for one by one."""
+        self.transaction.get_jobs(jobs, self.world.jobs)
+
     def insert(self, change: Change, submission: Submission) -> None:
         """Write a new job with what was submitted. Raises StaleVersionError if the name is taken."""
         self.transaction.insert_job(change.job, submission)

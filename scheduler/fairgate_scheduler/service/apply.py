@@ -37,7 +37,7 @@ def apply_plan(app: App, snapshot: Snapshot, plan: Plan, now_ms: int, versions: 
         if not _is_in_force(writing, snapshot):
             _logger.info("the configuration was changed while a plan was made: planning again")
             return 0
-        writing.transaction.get_jobs(decided)  # one look for all that is asked for below
+        writing.look_at(decided)
         planned = _planned(snapshot, decided) if versions is None else dict(versions(decided))
         applying = _Applying(writing, writing.world.books().copy(), planned, now_ms)
         written = sum([applying.preempt(each) for each in plan.preemptions])

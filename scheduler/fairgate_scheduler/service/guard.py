@@ -50,7 +50,7 @@ def _write(
     app: App, items: Sequence[Item], job_of: Callable[[Item], str], write: Callable[[Writing, Job, Item], None]
 ) -> None:
     with app.write() as writing:
-        writing.transaction.get_jobs(map(job_of, items))  # one look for all of them
+        writing.look_at(map(job_of, items))
         for item in items:
             job = writing.transaction.get_job(job_of(item))
             if job is not None:

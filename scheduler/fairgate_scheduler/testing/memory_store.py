@@ -85,7 +85,7 @@ class MemoryTransaction:
     def get_job(self, job: str) -> Job | None:
         return self._reading().jobs.get(job)
 
-    def get_jobs(self, jobs: Iterable[str]) -> Mapping[str, Job]:
+    def get_jobs(self, jobs: Iterable[str], known: Mapping[str, Job] | None = None) -> Mapping[str, Job]:
         found = self._reading().jobs
         return {name: found[name] for name in dict.fromkeys(jobs) if name in found}
 

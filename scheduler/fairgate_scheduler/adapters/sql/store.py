@@ -15,7 +15,8 @@ from sqlalchemy import Connection, Engine, NullPool, QueuePool, create_engine, e
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
-from fairgate_scheduler.adapters.sql.transaction import ConfigCache, SqlTransaction
+from fairgate_scheduler.adapters.sql.config_cache import ConfigCache
+from fairgate_scheduler.adapters.sql.transaction import SqlTransaction
 from fairgate_scheduler.adapters.sql.upgrade import upgrade
 from fairgate_scheduler.adapters.turns import NestedTurnError, Turns
 from fairgate_scheduler.ports import StoreError

@@ -11,6 +11,7 @@ from typing import Final
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, tuple_, update
 
 from fairgate_scheduler.adapters.sql import schema
+from fairgate_scheduler.adapters.sql.config_cache import ConfigCache
 from fairgate_scheduler.adapters.sql.mapping import ATTEMPT, CONFIG, EFFECT, EVENT, HISTORY, JOB, REQUEST, SUBMISSION
 from fairgate_scheduler.adapters.sql.pending import Pending
 from fairgate_scheduler.core.jobs import Attempt, AttemptState, Job, JobState
@@ -52,6 +53,7 @@ _LIVE_JOBS = _JOBS.where(_job.c.state.in_([state.value for state in JobState if 
     _job.c.sequence, _job.c.id
 )
 _SOME_JOBS = _JOBS.where(_job.c.id.in_(bindparam("jobs_", expanding=True)))
+_SOME_VERSIONS = select(_job.c.id, _job.c.version, _job.c.uid).where(_job.c.id.in_(bindparam("jobs_", expanding=True)))
 _VERSION = select(_job.c.version).where(_job.c.id == bindparam("job_"))
 _GET_SUBMISSION = select(*(_submission.c[name] for name in SUBMISSION.names)).where(
     _submission.c.job == bindparam("job_")
@@ -97,22 +99,6 @@ _GET_COUNTER = select(_counter.c.value).where(_counter.c.name == bindparam("name
 _UPDATE_COUNTER = update(_counter).where(_counter.c.name == bindparam("name_"))
 
 
-class ConfigCache:
-    """The configuration read last: it is asked for all the time, is large, and no version ever changes."""
-
-    def __init__(self) -> None:
-        self._last: tuple[int, ConfigVersion] | None = None
-
-    def get(self, config_id: int) -> ConfigVersion | None:
-        """The version of this row, if it is the one read last."""
-        last = self._last
-        return last[1] if last is not None and last[0] == config_id else None
-
-    def keep(self, config_id: int, version: ConfigVersion) -> None:
-        """Remember a version that is committed."""
-        self._last = (config_id, version)
-
-
 class SqlTransaction:
     """A ``ports.Transaction`` on an open connection; whoever made it begins and commits."""
 
@@ -142,9 +128,10 @@ class SqlTransaction:
             known = self._keep(JOB.record(row)) if row is not None else None
         return known
 
-    def get_jobs(self, jobs: Iterable[str]) -> Mapping[str, Job]:
+    def get_jobs(self, jobs: Iterable[str], known: Mapping[str, Job] | None = None) -> Mapping[str, Job]:
         connection = self._reading(flush=False)
         names = list(dict.fromkeys(jobs))
+        self._keep_current({name: known[name] for name in names if known and name in known and name not in self._jobs})
         for some in _in_parts(name for name in names if name not in self._jobs):
             for row in connection.execute(_SOME_JOBS, {"jobs_": some}):
                 self._keep(JOB.record(row))
@@ -364,6 +351,13 @@ class SqlTransaction:
         self._jobs[job.id] = job
         self._versions[job.id] = job.version
         return job
+
+    def _keep_current(self, known: Mapping[str, Job]) -> None:
+        """Those of some jobs that are stored as they are known."""
+        for some in _in_parts(known):
+            for name, version, uid in self._connection.execute(_SOME_VERSIONS, {"jobs_": some}):
+                if (known[name].version, known[name].uid) == (version, uid):
+                    self._keep(known[name])
 
     def _version(self, job: str) -> int | None:
         if job not in self._versions:
