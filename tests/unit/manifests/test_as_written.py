@@ -90,7 +90,8 @@ spec:
           - {name: ray-head, image: "example.com/ray:1", resources: {limits: {cpu: 1}, requests: {cpu: 200m}}}
     workerGroupSpecs:
     - {groupName: small, replicas: 1, minReplicas: 1, maxReplicas: 5, rayStartParams: {}, template: {spec: {
-        containers: [{name: ray-worker, image: "example.com/ray:1", resources: {limits: {cpu: "1"}, requests: {cpu: 200m}}}]}}}
+        containers: [
+          {name: ray-worker, image: "example.com/ray:1", resources: {limits: {cpu: "1"}, requests: {cpu: 200m}}}]}}}
 """
 MOUNTED: Final = """
 apiVersion: ray.io/v1
