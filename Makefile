@@ -63,8 +63,8 @@ gen-kueue: $(READY)
 		rm -rf "$(KUEUE_OUT)/fairgate_kueue"; cp -R "$$folder/fairgate_kueue" "$(KUEUE_OUT)"; \
 		rm -rf "$(KUEUE_OUT)/fairgate_kueue/api"
 
-bench: $(READY) ## measure the scheduler (ONLY="submit large": some of it)
-	@$(BIN)/python tests/bench $(ONLY)
+bench: $(READY) ## measure the scheduler (ONLY="submit large": some of it; KUEUE=1: beside Kueue; TRACE=FILE: a log, too)
+	@$(BIN)/python tests/bench $(ONLY) $(if $(KUEUE),--kueue) $(if $(TRACE),--trace "$(TRACE)")
 
 $(READY): pyproject.toml uv.lock
 	@[ -n "$(PYTHON)" ] || { echo "Python 3.11 or newer is needed: install it, or name it: make PYTHON=..." >&2; exit 1; }

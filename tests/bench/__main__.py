@@ -1,36 +1,38 @@
-"""``make bench``: measure the scheduler, print a table, and write ``build/bench.json``.
+"""``make bench``: measure the scheduler, print a table, and keep the figures in ``build/bench.json``.
 
-``python tests/bench`` runs everything; name benchmarks to run only them. ``--tiny`` tries the harness out in seconds;
-its figures mean nothing.
+``python tests/bench`` runs everything; name benchmarks to run only them. ``--kueue`` runs Kueue's own scalability test
+and ours on the same load, and nothing else that is not named. ``--tiny`` tries the harness out in seconds; its figures
+mean nothing.
 """
 
 import argparse
-import json
 import os
-import platform
+import signal
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import decisions
-import endtoend
-import submitting
-from shapes import BASELINE, LARGE
-
-Figures = dict[str, Any]
 ROOT: Final = Path(__file__).resolve().parents[2]
+sys.path.append(str(ROOT / "tests" / "cluster"))  # the rig there builds Kueue
 
+import decisions  # noqa: E402
+import endtoend  # noqa: E402
+import kueue_itself  # noqa: E402
+import replaying  # noqa: E402
+import submitting  # noqa: E402
+from report import Bar, Comparison, Figures, compared, judged, keep  # noqa: E402
+from shapes import BASELINE, LARGE, Shape  # noqa: E402
 
-@dataclass(frozen=True)
-class Bar:
-    """What a figure must not exceed."""
-
-    figure: str
-    most: float
+KUEUE: Final = "kueue-itself"
+OURS: Final = "kueue/bulk"
+COMPARISONS: Final = (
+    Comparison("fairgate-to-kueue", OURS, KUEUE, "wall_s", 0.25),
+    Comparison("cycle-growth", "cycle/1000000", "cycle/10000", "cycle_ms", 2),
+)
 
 
 @dataclass(frozen=True)
@@ -42,9 +44,19 @@ class Bench:
     bars: tuple[Bar, ...] = ()
 
 
-def benches(*, is_tiny: bool, longest_s: float) -> Iterator[Bench]:
+def benches(options: argparse.Namespace) -> Iterator[Bench]:
     """All of them, in the order in which they run."""
-    baseline, large = (BASELINE.part(50), LARGE.part(4)) if is_tiny else (BASELINE, LARGE)
+    baseline, large = (BASELINE.part(50), LARGE.part(4)) if options.tiny else (BASELINE, LARGE)
+    if options.kueue:
+        yield Bench(KUEUE, lambda folder: kueue_itself.run(baseline, folder, options.longest))
+    yield from _loads(baseline, large, options.longest)
+    yield from _cycles(is_tiny=options.tiny)
+    yield from _submits(is_tiny=options.tiny)
+    if options.trace is not None:
+        yield Bench("replay/philly", lambda _: replaying.philly(options.trace), (Bar("wall_s", 60),))
+
+
+def _loads(baseline: Shape, large: Shape, longest_s: float) -> Iterator[Bench]:
     for preempts, name, most_s in ((True, "", 95), (False, "-no-preemption", 80)):
         for callers, mode in ((8, "unary"), (0, "bulk")):
             yield Bench(
@@ -60,10 +72,16 @@ def benches(*, is_tiny: bool, longest_s: float) -> Iterator[Bench]:
         (Bar("wall_s", 150),),
     )
     yield Bench("large/decisions", lambda _: decisions.virtual(large, longest_s), (Bar("wall_s", 45),))
+
+
+def _cycles(*, is_tiny: bool) -> Iterator[Bench]:
     tenants, running = (20, 200) if is_tiny else (1_000, 10_000)
     for pending in (500,) if is_tiny else (10_000, 100_000, 1_000_000):
         bars = (Bar("cold_plan_s", 2), Bar("bytes_per_pending_job", 2_048)) if pending == 100_000 else ()
         yield Bench(f"cycle/{pending}", lambda _, n=pending: decisions.cycle(n, tenants, running), bars)
+
+
+def _submits(*, is_tiny: bool) -> Iterator[Bench]:
     for callers in (8, 0) if is_tiny else (1, 8, 64, 0):
         jobs = 60 if is_tiny else 2_000
         yield Bench(
@@ -76,15 +94,18 @@ def benches(*, is_tiny: bool, longest_s: float) -> Iterator[Bench]:
 
 def main() -> int:
     """0: all of them ran; 1: one did not. A bar that is missed is told, and is no failure."""
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that what was started is stopped
     options = _options()
-    known = list(benches(is_tiny=options.tiny, longest_s=options.longest))
-    chosen = [each for each in known if not options.only or any(each.name.startswith(one) for one in options.only)]
+    known = list(benches(options))
+    only = options.only + ([KUEUE, OURS] if options.kueue else [])
+    chosen = [each for each in known if not only or any(each.name.startswith(one) for one in only)]
     if not chosen:
         sys.stderr.write(f"no such benchmark; there are: {', '.join(each.name for each in known)}\n")
         return 1
-    results = [_run(each) for each in chosen]
-    _write(options.out, results)
-    return int(any("error" in each for each in results))
+    results = {each.name: _run(each) for each in chosen}
+    ratios = [compared(each, results) for each in COMPARISONS]
+    keep(options.out, [*results.values(), *(each for each in ratios if each is not None)])
+    return int(any("error" in each for each in results.values()))
 
 
 def _run(bench: Bench) -> Figures:
@@ -95,37 +116,15 @@ def _run(bench: Bench) -> Figures:
             figures = bench.run(Path(folder))
         except Exception as error:  # noqa: BLE001 - the others are still worth measuring
             figures = {"error": f"{type(error).__name__}: {error}"}
-    missed = [f"{bar.figure} > {bar.most:g}" for bar in bench.bars if figures.get(bar.figure, 0) > bar.most]
-    met = [] if missed or "error" in figures else [f"{bar.figure} <= {bar.most:g}" for bar in bench.bars]
-    _print(bench.name, figures, missed, met)
-    return {
-        "bench": bench.name,
-        **figures,
-        "missed": missed,
-        "took_s": round(time.monotonic() - began_s, 1),
-        "load_before": round(load, 2),
-    }
-
-
-def _print(name: str, figures: Figures, missed: list[str], met: list[str]) -> None:
-    verdict = "   MISSED " + ", ".join(missed) if missed else "   met " + ", ".join(met) if met else ""
-    sys.stdout.write(f"{name}{verdict}\n")
-    for figure, value in figures.items():
-        sys.stdout.write(f"    {figure:<24} {value:>12}\n")
-    sys.stdout.flush()
-
-
-def _write(path: Path, results: list[Figures]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    machine = {"python": platform.python_version(), "system": platform.platform(), "cpus": os.cpu_count()}
-    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    path.write_text(json.dumps({"at": at, "machine": machine, "results": results}, indent=2) + "\n")
-    sys.stdout.write(f"written to {path}\n")
+    took_s = round(time.monotonic() - began_s, 1)
+    return judged(bench.name, figures, bench.bars) | {"took_s": took_s, "load_before": round(load, 2)}
 
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python tests/bench", description=__doc__)
     parser.add_argument("only", nargs="*", metavar="NAME", help="how the names of the benchmarks to run begin")
+    parser.add_argument("--kueue", action="store_true", help="build and run Kueue's own test, then ours")
+    parser.add_argument("--trace", type=Path, metavar="FILE", help="a log in Philly's format, for replay/philly")
     parser.add_argument("--tiny", action="store_true", help="try the harness out")
     parser.add_argument("--longest", type=float, default=1_800, metavar="SECONDS", help="give one up after this time")
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "bench.json", metavar="FILE")

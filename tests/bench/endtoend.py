@@ -35,6 +35,8 @@ class Outcome:
     lost_cpu_ms: int = 0
     waits_ms: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     """By priority: from each job's submit to its first admission."""
+    last_waits_ms: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    """The same to its last admission, which is what Kueue's own test reports."""
 
     def add(self, job: Job, attempts: list[Attempt]) -> None:
         """Count one job."""
@@ -43,6 +45,7 @@ class Outcome:
         self.done += job.state is JobState.SUCCEEDED
         self.evictions += job.evictions
         self.waits_ms[job.priority].append(attempts[0].admitted_at_ms - job.submitted_at_ms)
+        self.last_waits_ms[job.priority].append(attempts[-1].admitted_at_ms - job.submitted_at_ms)
         for each in attempts:
             if each.ready_at_ms is not None and each.ended_at_ms is not None:
                 spent = (each.ended_at_ms - each.ready_at_ms) * _cpus(each)
@@ -78,6 +81,14 @@ def run(shape: Shape, folder: Path, *, callers: int, priority_preemption: bool, 
         "server_cpu_s": round(used_s, 1),
         "client_cpu_s": round(report.cpu_s, 1),
         "server_memory_mb": round(memory_mb),
+    }
+
+
+def waits(name: str, waits_ms: list[int]) -> dict[str, float]:
+    """Mean and 99th percentile as figures in seconds."""
+    return {
+        f"{name}_mean_s": round(sum(waits_ms) / len(waits_ms) / 1000, 2),
+        f"{name}_p99_s": round(percentile(waits_ms, 99) / 1000, 2),
     }
 
 
@@ -128,9 +139,9 @@ def _figures(shape: Shape, outcome: Outcome) -> dict[str, Any]:
         "overrun_percent": round(100 * (outcome.work_cpu_ms / shape.work_ms - 1), 1),
     }
     for kind in shape.classes:
-        waits_ms = outcome.waits_ms[kind.priority]
-        figures[f"wait_{kind.name}_mean_s"] = round(sum(waits_ms) / len(waits_ms) / 1000, 2)
-        figures[f"wait_{kind.name}_p99_s"] = round(percentile(waits_ms, 99) / 1000, 2)
+        figures |= waits(f"wait_{kind.name}", outcome.waits_ms[kind.priority])
+    for kind in shape.classes:
+        figures |= waits(f"last_wait_{kind.name}", outcome.last_waits_ms[kind.priority])
     return figures
 
 
