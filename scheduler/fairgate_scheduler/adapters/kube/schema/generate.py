@@ -3,6 +3,7 @@
 usage: python -m fairgate_scheduler.adapters.kube.schema.generate v1.5.0.zip [OUT]
 
 The zip is that of the Go module, from https://proxy.golang.org/github.com/ray-project/kuberay/ray-operator/@v/v1.5.0.zip.
+`make test-cluster` compares what is committed with the CRDs of the cluster.
 """
 
 import json
