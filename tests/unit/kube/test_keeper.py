@@ -158,6 +158,8 @@ DRIFT: Final[list[tuple[Kind, str, str, dict[str, Any]]]] = [
     (CLUSTER_QUEUE, "vision", "", {"spec": {"preemption": {"reclaimWithinCohort": "Any"}}}),
     (CLUSTER_QUEUE, "vision", "", {"spec": {"resourceGroups": []}}),
     (CLUSTER_QUEUE, "vision", "", {"spec": {"namespaceSelector": {"matchLabels": None}}}),
+    (CLUSTER_QUEUE, "vision", "", {"metadata": {"labels": {names.MANAGED: None}}}),
+    (CLUSTER_QUEUE, "vision", "", {"metadata": {"labels": {names.MANAGED: "Helm", names.TENANT: None}}}),
     (CLUSTER_QUEUE, "fairgate-inbox", "", {"spec": {"stopPolicy": "None"}}),
     (COHORT, "org", "", {"spec": {"parentName": "theirs"}}),
     (RESOURCE_FLAVOR, "h100", "", {"spec": {"nodeTaints": [{"key": "x", "effect": "NoSchedule"}]}}),

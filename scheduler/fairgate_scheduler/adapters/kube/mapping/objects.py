@@ -60,8 +60,9 @@ def ours(
 
 
 def is_ours(manifest: Manifest) -> bool:
-    """Whether an object in the cluster is one that we made."""
-    return get_map(manifest, "metadata", "labels").get(names.MANAGED) == names.FIELD_MANAGER
+    """Whether an object in the cluster is one that we made, also after somebody took one of its two marks off."""
+    is_labelled = get_map(manifest, "metadata", "labels").get(names.MANAGED) == names.FIELD_MANAGER
+    return is_labelled or APPLIED in get_map(manifest, "metadata", "annotations")
 
 
 def _digest(manifest: Manifest) -> str:
