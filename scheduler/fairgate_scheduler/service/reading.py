@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
@@ -87,16 +87,30 @@ def digest_of(request: SubmitRequest, content: str | None = None) -> str:
     return hashlib.sha256(key.encode()).hexdigest()
 
 
-def prepare(request: SubmitRequest, config: Config, now_ms: int, fitting: Fitting | None = None) -> Prepared:
-    """Check a request. The tenant is known to be a leaf. ``fitting``: of whoever checks many.
+def read(manifest_text: str) -> MappingDocument:
+    """A manifest as plain data. Raises DocumentError."""
+    return read_mapping(manifest_text, "manifest")
+
+
+@dataclass(frozen=True, slots=True)
+class Using:
+    """What whoever prepares many requests keeps between them. ``read`` reads a manifest, or remembers it."""
+
+    fitting: Fitting = field(default_factory=Fitting)
+    read: Callable[[str], MappingDocument] = read
+
+
+def prepare(request: SubmitRequest, config: Config, now_ms: int, using: Using | None = None) -> Prepared:
+    """Check a request. The tenant is known to be a leaf. ``using``: of whoever checks many.
 
     Raises:
         InvalidArgument: with everything that is wrong with the manifest, its options and the other fields.
     """
     violations: list[Violation] = []
     document, understood = None, None
+    using = using or Using()
     try:
-        document = read_mapping(request.manifest_text, "manifest")
+        document = using.read(request.manifest_text)
         request = replace(request, spec=_with_annotations(request.spec, document))
         workload = request.spec.workload if request.spec.workload in config.speeds else None  # _check_fields tells
         understood = understand(document.data, list(request.spec.options), config, request.tenant, workload)
@@ -108,7 +122,7 @@ def prepare(request: SubmitRequest, config: Config, now_ms: int, fitting: Fittin
     if violations or document is None or understood is None:
         raise InvalidArgument(violations)
     job = _job(request, understood, config, now_ms)
-    lacks = (fitting or Fitting()).misfits(config, Asked(job, document.data, understood.option_specs))
+    lacks = using.fitting.misfits(config, Asked(job, document.data, understood.option_specs))
     if lacks:
         raise InvalidArgument(_with_line(each, document) for each in lacks)
     limit_warning = () if request.spec.time_limit_ms or understood.active_deadline_s else (_NO_LIMIT,)

@@ -4,6 +4,7 @@ import json
 import threading
 from collections import OrderedDict
 from dataclasses import replace
+from functools import lru_cache
 from typing import Final
 
 from fairgate_scheduler.ports import ConfigVersion
@@ -13,6 +14,8 @@ from fairgate_scheduler.service.reading import Prepared, SubmitRequest, job_name
 
 MOST: Final = 16 * 1024 * 1024
 """Characters of all that is kept: as many as a thousand tenants with a dozen manifests each have."""
+MOST_DOCUMENTS: Final = 64
+"""Manifests that are kept as they were read, whichever tenant they are of: many tenants submit copies of the same."""
 LONGEST: Final = 64 * 1024
 """Characters of a manifest that is kept; the largest ones seldom come twice."""
 
@@ -29,6 +32,7 @@ class Templates:
         self._kept: OrderedDict[_Key, Prepared] = OrderedDict()
         self._characters = 0
         self._fitting = Fitting()
+        self._read = lru_cache(MOST_DOCUMENTS)(reading.read)
         self._turn = threading.Lock()
 
     def prepare(self, request: SubmitRequest, version: ConfigVersion, now_ms: int) -> Prepared:
@@ -42,8 +46,10 @@ class Templates:
             if known is not None:
                 self._kept.move_to_end(key)
         if known is None:
-            known = reading.prepare(replace(request, job_id=None), version.config, now_ms, self._fitting)
-            if len(request.manifest_text) <= LONGEST:
+            is_kept = len(request.manifest_text) <= LONGEST
+            using = reading.Using(self._fitting, self._read if is_kept else reading.read)
+            known = reading.prepare(replace(request, job_id=None), version.config, now_ms, using)
+            if is_kept:
                 self._keep(key, known)
         return _copy(known, request, now_ms)
 

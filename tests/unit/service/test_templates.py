@@ -84,3 +84,13 @@ def test_a_long_manifest_is_not_kept(rig, reads, version, monkeypatch):
     for _ in range(2):
         kept.prepare(rig.request(), version, 5)
     assert len(reads) == 2
+
+
+def test_a_manifest_that_many_tenants_submit_is_parsed_once(rig, version, monkeypatch):
+    parsed = []
+    monkeypatch.setattr(reading, "read", lambda text, read=reading.read: parsed.append(text) or read(text))
+    kept = Templates()
+    for tenant in ("a", "b", "a", "b"):
+        request = rig.request(tenant=tenant)
+        assert kept.prepare(request, version, 5) == prepare(request, version.config, 5)
+    assert parsed == [rig.request().manifest_text]
