@@ -93,8 +93,8 @@ class World(Protocol):
     def owned(self, api_version: str, kind: str, namespace: str, owner_uid: str) -> Sequence[Plain]:
         """The live objects of a kind that have the object of this uid as their controller."""
 
-    def reservation(self, uid: str) -> Reservation | None:
-        """What the RayJob of this uid holds; ``None``: it is no admitted attempt."""
+    def reservation(self, uid: str, namespace: str, rayjob: str) -> Reservation | None:
+        """What the RayJob of this uid, at this place, holds; ``None``: it is no admitted attempt."""
 
     def reservation_named(self, tenant: str, rayjob: str) -> Reservation | None:
         """What the RayJob that will get this name holds: its uid may not be known yet."""

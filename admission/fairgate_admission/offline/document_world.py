@@ -49,7 +49,7 @@ class DocumentWorld:
             if owner_uid and (owner := controller_of(each)) is not None and owner.uid == owner_uid
         ]
 
-    def reservation(self, uid: str) -> Reservation | None:
+    def reservation(self, uid: str, namespace: str, rayjob: str) -> Reservation | None:
         """The reservation of this uid."""
         return next((each for each in self.setting.admitted if uid and each.uid == uid), None)
 

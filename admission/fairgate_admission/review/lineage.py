@@ -55,7 +55,7 @@ def _walk(claimed: Reference, namespace: str, world: World, tenant: str) -> Rese
             found = f"{at.kind} {at.name!r} belongs to no admitted RayJob"
             return Denial("FG-LIN-005", claimed.field, found, SUBMIT)
         at = parent
-    reservation = world.reservation(at.uid)
+    reservation = world.reservation(at.uid, namespace, at.name)
     if reservation is None or reservation.tenant != tenant:
         found = f"RayJob {at.name!r} with uid {at.uid!r} is no admitted attempt"
         return Denial("FG-LIN-005", claimed.field, found, SUBMIT)

@@ -16,8 +16,8 @@ from fairgate_scheduler.adapters.kube.api import (
     InvalidError,
     NotFoundError,
     UnavailableError,
-    connection,
 )
+from fairgate_scheduler.adapters.kube.api.connection import Patience
 from fairgate_scheduler.adapters.kube.api.http import HttpApi
 from fairgate_scheduler.adapters.kube.api.kinds import CONFIG_MAP, NODE, RAY_JOB
 from kubernetes.config import kube_config
@@ -259,11 +259,16 @@ def test_nobody_listens(tmp_path):
         api.close()
 
 
-def test_a_silent_server_is_not_waited_for_without_end(server, api, monkeypatch):
-    monkeypatch.setattr(connection, "READ_S", 0.1)
+def test_a_silent_server_is_not_waited_for_without_end(server, tmp_path):
+    kubeconfig = _kubeconfig(tmp_path, server.http.server_address[1], {"token": "secret"})
+    api = HttpApi.load(kubeconfig, patience=Patience(read_s=0.1, retries=0))
     server.answer(200, [0.5])
     with pytest.raises(UnavailableError, match="timed out"):
         api.patch(NODE, "n", {})
+    server.answer(200, [0.5])
+    with pytest.raises(UnavailableError, match="timed out"):
+        api.get(NODE, "n")
+    api.close()
 
 
 def test_a_redirect_is_not_followed(server, api):

@@ -27,7 +27,9 @@ def is_attempt(request: Request, world: World) -> bool:
     labels = request.old_labels()
     uid = get_text(get_map(request.old, "metadata"), "uid")
     in_launch = labels.get(names.QUEUE) == world.settings.launch
-    return in_launch or names.ATTEMPT in labels or (bool(uid) and world.reservation(uid) is not None)
+    if in_launch or names.ATTEMPT in labels:
+        return True
+    return bool(uid) and world.reservation(uid, request.namespace, request.name) is not None
 
 
 def check(request: Request, world: World, tenant: str) -> list[Denial]:
@@ -99,7 +101,8 @@ def _check_kueue(request: Request, world: World, tenant: str) -> list[Denial]:
     is_started = get_map(request.object, "spec").get("suspend") is not True
     if is_started and get_map(request.old, "spec").get("suspend") is True:
         uid = get_text(request.metadata, "uid")
-        reservation = world.reservation(uid) if uid else world.reservation_named(tenant, request.name)
+        place = (request.namespace, request.name)
+        reservation = world.reservation(uid, *place) if uid else world.reservation_named(tenant, request.name)
         if reservation is None or reservation.tenant != tenant:
             found = "would start a RayJob that is no admitted attempt"
             out.append(Denial("FG-RAY-004", "spec.suspend", found, "leave it suspended"))

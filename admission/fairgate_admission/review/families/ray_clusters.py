@@ -44,7 +44,8 @@ def _is_autoscaler(request: Request) -> bool:
 def _root(request: Request, world: World, tenant: str) -> Reservation | Denial:
     """The reservation of the RayJob that a cluster which is there belongs to; its owner was proven when it came."""
     owner = controller_of(request.old)
-    reservation = world.reservation(owner.uid) if owner and owner.owner == RAY_JOB else None
+    is_of_job = owner is not None and owner.owner == RAY_JOB
+    reservation = world.reservation(owner.uid, request.namespace, owner.name) if owner and is_of_job else None
     if reservation is None or reservation.tenant != tenant:
         return Denial("FG-LIN-005", "metadata.ownerReferences", "it belongs to no admitted RayJob", SUBMIT)
     return reservation

@@ -4,6 +4,7 @@ import json
 import os
 import threading
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,24 +23,43 @@ READ_S: Final = 30.0
 """How long a server may be silent in an answer. Its own webhooks have 10 seconds each, 30 at the most."""
 _CONNECTIONS: Final = 32
 """Kept open for the next call: some threads, and one for each watch."""
-_READS: Final = urllib3.Retry(total=3, status=0, redirect=0, backoff_factor=0.2, allowed_methods={"GET"})
-"""Only reads are tried again: of a write that was not answered nothing is known."""
 
 _INSIDE: Final = "KUBERNETES_SERVICE_HOST"
 """A kubelet sets this in every pod."""
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long we wait for a server, and how often a read that was not answered is tried again.
+
+    Only reads are: of a write that was not answered nothing is known.
+    """
+
+    connect_s: float = CONNECT_S
+    read_s: float = READ_S
+    retries: int = 3
+
+
+_USUAL: Final = Patience()
+
+
 class Connection:
     """One API server, as somebody. May be used by several threads."""
 
-    def __init__(self, configuration: Configuration) -> None:
+    def __init__(self, configuration: Configuration, patience: Patience = _USUAL) -> None:
+        self._patience = patience
+        self._reads = urllib3.Retry(
+            total=patience.retries, status=0, redirect=0, backoff_factor=0.2, allowed_methods={"GET"}
+        )
         configuration.connection_pool_maxsize = _CONNECTIONS
         configuration.keep_alive = True  # a watch is silent for minutes: this notices that the other side is gone
         self._client = ApiClient(configuration)
         self._lock = threading.Lock()
 
     @classmethod
-    def load(cls, kubeconfig: Path | None = None, context: str | None = None) -> "Connection":
+    def load(
+        cls, kubeconfig: Path | None = None, context: str | None = None, patience: Patience = _USUAL
+    ) -> "Connection":
         """By a kubeconfig file, its login plugin included. Without one: in a pod as its service account, elsewhere by
         the files that kubectl takes.
 
@@ -56,7 +76,7 @@ class Connection:
         except (ConfigException, OSError, yaml.YAMLError, ValueError, TypeError, AttributeError) as error:
             where = "the pod's service account" if is_inside else f"kubeconfig {kubeconfig or 'of kubectl'}"
             raise ForbiddenError(f"{where}: {error}") from error
-        return cls(configuration)
+        return cls(configuration, patience)
 
     def send(
         self,
@@ -116,8 +136,8 @@ class Connection:
                 fields={key: str(value) for key, value in query.items()} if method == "GET" else None,
                 body=json.dumps(body) if body is not None else None,
                 headers=headers,
-                timeout=urllib3.Timeout(connect=CONNECT_S, read=silence_s or READ_S),
-                retries=_READS if method == "GET" else False,
+                timeout=urllib3.Timeout(connect=self._patience.connect_s, read=silence_s or self._patience.read_s),
+                retries=self._reads if method == "GET" else False,
                 preload_content=silence_s is None,
                 redirect=False,
             )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from fairgate_scheduler.adapters.kube.api.connection import Connection
+from fairgate_scheduler.adapters.kube.api.connection import Connection, Patience
 from fairgate_scheduler.adapters.kube.api.errors import GoneError, NotFoundError
 from fairgate_scheduler.adapters.kube.api.kinds import POD, Kind
 from fairgate_scheduler.adapters.kube.api.paths import check_namespace, name_of, namespace_of, path_of, with_kind
@@ -27,9 +27,11 @@ class HttpApi:
         self._page = page
 
     @classmethod
-    def load(cls, kubeconfig: Path | None = None, context: str | None = None) -> "HttpApi":
+    def load(
+        cls, kubeconfig: Path | None = None, context: str | None = None, patience: Patience | None = None
+    ) -> "HttpApi":
         """Of the cluster that a kubeconfig file names, or of the one whose pod we are; raises ForbiddenError."""
-        return cls(Connection.load(kubeconfig, context))
+        return cls(Connection.load(kubeconfig, context, patience or Patience()))
 
     def close(self) -> None:
         """Close the connections that are not in use."""

@@ -28,6 +28,7 @@ SERVICE: Final = Kind("", "v1", "Service", "services")
 CONFIG_MAP: Final = Kind("", "v1", "ConfigMap", "configmaps")
 RESOURCE_QUOTA: Final = Kind("", "v1", "ResourceQuota", "resourcequotas")
 LIMIT_RANGE: Final = Kind("", "v1", "LimitRange", "limitranges")
+SECRET: Final = Kind("", "v1", "Secret", "secrets")
 SERVICE_ACCOUNT: Final = Kind("", "v1", "ServiceAccount", "serviceaccounts")
 JOB: Final = Kind("batch", "v1", "Job", "jobs")
 DEPLOYMENT: Final = Kind("apps", "v1", "Deployment", "deployments")
@@ -39,6 +40,13 @@ ROLE_BINDING: Final = Kind("rbac.authorization.k8s.io", "v1", "RoleBinding", "ro
 CLUSTER_ROLE: Final = Kind("rbac.authorization.k8s.io", "v1", "ClusterRole", "clusterroles", is_namespaced=False)
 CLUSTER_ROLE_BINDING: Final = Kind(
     "rbac.authorization.k8s.io", "v1", "ClusterRoleBinding", "clusterrolebindings", is_namespaced=False
+)
+VALIDATING_WEBHOOKS: Final = Kind(
+    "admissionregistration.k8s.io",
+    "v1",
+    "ValidatingWebhookConfiguration",
+    "validatingwebhookconfigurations",
+    is_namespaced=False,
 )
 ADMISSION_POLICY: Final = Kind(
     "admissionregistration.k8s.io",
