@@ -55,7 +55,8 @@ class FakeCluster:
         place = f"rayjob-{metadata['name']}"
         if not any(each["metadata"]["name"] == place for each in self._in(WORKLOAD, metadata["namespace"])):
             reserved = self.reserves(ray_job)
-            self._create(WORKLOAD, place, ray_job, {"spec": {"queueName": names.LAUNCH_QUEUE}})
+            labels = {names.WORKLOAD_OF: metadata["uid"]}
+            self._create(WORKLOAD, place, ray_job, {"spec": {"queueName": names.LAUNCH_QUEUE}}, labels)
             state = {"type": "QuotaReserved", "status": str(reserved), "reason": "Fake", "message": "no room"}
             self._status(WORKLOAD, place, metadata["namespace"], {"conditions": [state]})
             if reserved:

@@ -183,6 +183,19 @@ def test_empty_maps_and_defaults_that_others_add_are_no_change() -> None:
     assert digest_of(there) == digest_of(made)
 
 
+def test_an_amount_that_others_write_in_their_own_way_is_no_change() -> None:
+    """Kueue and KubeRay write a RayJob back as Go has it: accelerators as texts, 1000m as 1."""
+    made = render(launch_of(ray_job(group("gpu", 2, {"cpu": "1000m", "memory": "8192Mi", GPU: 4}))), "train-2")
+    there = copy.deepcopy(made)
+    [worker] = there["spec"]["rayClusterSpec"]["workerGroupSpecs"][0]["template"]["spec"]["containers"]
+    assert worker["resources"]["limits"][GPU] == 4
+    for amounts in worker["resources"].values():
+        amounts.update({"cpu": "1", "memory": "8Gi", GPU: "4"})
+    assert digest_of(there) == digest_of(made)
+    worker["resources"]["limits"][GPU] = "5"
+    assert digest_of(there) != digest_of(made)
+
+
 def test_the_deadline_counts_the_options_speed_and_what_is_done() -> None:
     launch = launch_of(gpu_job(), [{"flavor": "h100", "speed": "2"}])
     launch = replace(launch, job=replace(launch.job, done_ms=600_000))

@@ -167,8 +167,8 @@ def test_divergence() -> None:
         "Kueue has not reserved it within 60 s: it has no Workload"
     )
     assert look(attempt(), work=workload("QuotaReserved", "Evicted")).diverged == "Kueue evicted it: R: m"
-    halted = attempt(suspend=True, startTime="2025-12-01T11:59:40Z")
-    assert look(halted, work=reserved).diverged == "its RayJob was suspended"
+    halted = attempt(suspend=True, jobDeploymentStatus="Suspending", rayClusterName="train-1-x")
+    assert look(halted, work=reserved, clusters=[CLUSTER]).diverged == "its RayJob was suspended"
     changed = attempt()
     changed["spec"]["entrypoint"] = "python miner.py"
     assert look(changed, work=reserved).diverged == "its RayJob was changed"
@@ -177,6 +177,14 @@ def test_divergence() -> None:
     assert look(moved, work=reserved).diverged == "it was taken out of its queue"
     started = look(attempt(), work=workload(QuotaReserved="no quota"))
     assert started.diverged == "it was started without Kueue's reservation"
+
+
+@pytest.mark.parametrize("word", ["Initializing", "Suspending", "Suspended"])
+def test_what_kuberay_says_of_a_new_rayjob_that_waits_for_kueue_is_no_divergence(word: str) -> None:
+    """It gives a new RayJob a start time and the name of a cluster before it looks whether it is suspended."""
+    new = {"jobDeploymentStatus": word, "startTime": "2025-12-01T11:59:40Z", "rayClusterName": "train-1-x"}
+    for suspend in (True, False):
+        assert look(attempt(suspend=suspend, **new), work=workload("QuotaReserved")).diverged == ""
 
 
 def test_what_an_earlier_job_of_the_same_name_has_left_gives_way_to_the_newer_ones() -> None:

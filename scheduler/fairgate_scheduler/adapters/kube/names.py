@@ -32,6 +32,8 @@ STOP_AT: Final = f"{PREFIX}stop-at"
 """Annotation of an attempt: when it is deleted if it has not ended, RFC 3339; kept there to outlive a crash of ours."""
 
 QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+WORKLOAD_OF: Final = "kueue.x-k8s.io/job-uid"
+"""Label of a Workload: the uid of the object that it stands for."""
 LAUNCH_QUEUE: Final = "fairgate"
 """The LocalQueue of attempts, in each tenant's namespace. Only we may use it."""
 INBOX_QUEUE: Final = "inbox"

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from fairgate_scheduler.adapters.kube import logs, names
 from fairgate_scheduler.adapters.kube.api import Api, ConflictError, Manifest, NotFoundError, UnavailableError
-from fairgate_scheduler.adapters.kube.api.kinds import POD, RAY_JOB
+from fairgate_scheduler.adapters.kube.api.kinds import POD, RAY_JOB, WORKLOAD
 from fairgate_scheduler.adapters.kube.attempts import attempt_names, render
 from fairgate_scheduler.adapters.kube.checks import check, remarks
 from fairgate_scheduler.adapters.kube.logs import Archive
@@ -118,6 +118,8 @@ class KubeRunner:
         seen: dict[AttemptKey, Observation] = {}
         for key, trace in traces.items():
             sighting = see(trace, nodes, now_ms, self._settings.patience)
+            if sighting.diverged:
+                sighting = see(self._reread(trace), nodes, now_ms, self._settings.patience)
             seen[key] = sighting.observation
             if sighting.diverged:
                 self._reports.diverged(trace, sighting.diverged)
@@ -184,6 +186,19 @@ class KubeRunner:
             listing = self._api.list(RAY_JOB, labels=f"{names.MANAGED}={names.FIELD_MANAGER},{names.ATTEMPT}={attempt}")
             found = collect(replace(self._scene.objects(), ray_jobs=listing.items)).get((job, attempt))
         return found
+
+    def _reread(self, trace: Trace) -> Trace:
+        """The same as it is now: mirrors of several kinds are not of one instant, and an attempt is ended only once."""
+        assert trace.ray_job is not None
+        metadata = trace.ray_job["metadata"]
+        namespace, uid = metadata["namespace"], metadata["uid"]
+        try:
+            ray_job: Manifest | None = self._api.get(RAY_JOB, metadata["name"], namespace)
+        except NotFoundError:
+            ray_job = None
+        workloads = self._api.list(WORKLOAD, namespace, f"{names.WORKLOAD_OF}={uid}").items
+        same = ray_job if ray_job is not None and ray_job["metadata"]["uid"] == uid else None
+        return replace(trace, ray_job=same, workload=next(iter(workloads), None))
 
     def _annotate(self, ray_job: Manifest, marks: Mapping[str, str]) -> None:
         metadata = ray_job["metadata"]

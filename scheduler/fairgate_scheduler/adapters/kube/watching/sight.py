@@ -19,6 +19,7 @@ from fairgate_scheduler.core.manifests.plain import get_list, get_map, get_text,
 _EXIT_CODE: Final = re.compile(r"exit code (-?[0-9]{1,4})\b")
 _ENDED: Final = ("Complete", "Failed")
 _NEVER_BEGAN: Final = "ValidationFailed"
+_LEAVING: Final = "Suspending"
 _POD_ENDS: Final = ("Succeeded", "Failed")
 
 
@@ -139,6 +140,17 @@ def _holds(workload: Manifest | None) -> bool:
     return condition(workload, "QuotaReserved")[0] and not condition(workload, "Finished")[0]
 
 
+def _is_taken_back(trace: Trace) -> bool:
+    """Whether KubeRay ends what it had started, to begin anew later. A RayJob that was created suspended passes through
+    the same words, but without a cluster.
+    """
+    status = get_map(trace.ray_job, "status")
+    names_of_clusters = {get_text(each["metadata"], "name") for each in trace.clusters}
+    return (
+        get_text(status, "jobDeploymentStatus") == _LEAVING and get_text(status, "rayClusterName") in names_of_clusters
+    )
+
+
 def _divergence(trace: Trace, now_ms: int, patience: Patience) -> str:
     """Why an attempt that lives is not what we admitted."""
     ray_job, workload = trace.ray_job, trace.workload
@@ -152,9 +164,7 @@ def _divergence(trace: Trace, now_ms: int, patience: Patience) -> str:
     if is_evicted:
         return f"Kueue evicted it: {reason}: {message}"
     if condition(workload, "QuotaReserved")[0]:
-        if is_true(get_map(ray_job, "spec"), "suspend") and get_text(get_map(ray_job, "status"), "startTime"):
-            return "its RayJob was suspended"
-        return ""
+        return "its RayJob was suspended" if _is_taken_back(trace) else ""
     created_ms = instant_ms(get_text(metadata, "creationTimestamp"))
     if created_ms is not None and now_ms - created_ms > patience.reserve_ms:
         what = condition(workload, "QuotaReserved")[2] if workload else "it has no Workload"
