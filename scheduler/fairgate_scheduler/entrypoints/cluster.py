@@ -13,7 +13,7 @@ from fairgate_scheduler.adapters.kube.api.http import HttpApi
 from fairgate_scheduler.adapters.kube.api.kinds import RAY_JOB
 from fairgate_scheduler.adapters.kube.keeping import Estate, Keeper
 from fairgate_scheduler.adapters.kube.logs import Archive
-from fairgate_scheduler.adapters.kube.mapping import Site, check_mapping, overruns, wanted_objects
+from fairgate_scheduler.adapters.kube.mapping import Site, Wishes, check_mapping, overruns
 from fairgate_scheduler.adapters.kube.reports import Reports
 from fairgate_scheduler.adapters.kube.runner import KubeRunner, KubeSettings
 from fairgate_scheduler.adapters.kube.watching.mirror import Mirror, Selection
@@ -96,7 +96,7 @@ class _Keeping:
     def __init__(self, app: App, keeper: Keeper) -> None:
         self._app = app
         self._keeper = keeper
-        self._site = Site()
+        self._wishes = Wishes(Site())
 
     def step(self) -> bool:
         """One pass; whether something is left to do."""
@@ -109,7 +109,7 @@ class _Keeping:
             return False
         there = [(tenant, each.demand) for tenant, each in attempts if each.is_present]
         held = [(tenant, each.demand) for tenant, each in attempts if each.holds_quota]
-        kept = self._keeper.keep(wanted_objects(config, self._site, overruns(config, there, held)))
+        kept = self._keeper.keep(self._wishes.of(config, overruns(config, there, held)))
         return not kept.is_settled
 
 

@@ -19,7 +19,7 @@ from fairgate_scheduler.adapters.kube.api.kinds import (
     WORKLOAD_PRIORITY_CLASS,
 )
 from fairgate_scheduler.adapters.kube.keeping import Estate, Keeper, Kept
-from fairgate_scheduler.adapters.kube.mapping import Overruns, Site, wanted_objects
+from fairgate_scheduler.adapters.kube.mapping import Overruns, Site, Wishes, wanted_objects
 from fairgate_scheduler.adapters.kube.reports import Reports
 from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.documents.config_file import read_config
@@ -132,6 +132,15 @@ def test_what_no_watch_has_shown_yet_is_not_written_twice() -> None:
     wanted = wanted_objects(cluster.config, Site())
     assert len(cluster.keeper.keep(wanted).done) == 17
     assert cluster.keeper.keep(wanted).done == []
+
+
+def test_what_is_wanted_is_made_anew_only_when_something_has_changed() -> None:
+    config, wishes = read_config(CONFIG), Wishes(Site())
+    first = wishes.of(config, {})
+    assert wishes.of(config, {}) is first
+    lifted = wishes.of(config, {("org", ("h100", "nvidia.com/gpu")): 1})
+    assert [each.key.name for each in lifted if each not in first] == ["org", "fairgate-accelerators"]
+    assert wishes.of(read_config(CONFIG.replace("1000", "999")), {}) != first
 
 
 def test_nothing_is_done_before_all_was_seen() -> None:

@@ -19,7 +19,17 @@ from fairgate_scheduler.adapters.kube.api import (
 from fairgate_scheduler.adapters.kube.api.kinds import NAMESPACE
 from fairgate_scheduler.adapters.kube.keeping.compare import Path, value_at
 from fairgate_scheduler.adapters.kube.keeping.estate import Seen
-from fairgate_scheduler.adapters.kube.keeping.plan import Action, Apply, Clear, Delete, Make, Refuse, Release, plan
+from fairgate_scheduler.adapters.kube.keeping.plan import (
+    Action,
+    Apply,
+    Clear,
+    Delete,
+    Make,
+    Memo,
+    Refuse,
+    Release,
+    plan,
+)
 from fairgate_scheduler.adapters.kube.mapping import Key, Wanted, is_ours, key_of
 from fairgate_scheduler.adapters.kube.reports import Reports
 from fairgate_scheduler.core.manifests.plain import get_map
@@ -56,6 +66,7 @@ class Keeper:
         self._recent: dict[Key, tuple[int, Manifest | None]] = {}
         self._tolerated: set[tuple[Key, Path, str]] = set()
         self._had: set[Key] = set()
+        self._memo = Memo()
         self.counts: Counter[str] = Counter()
 
     def keep(self, wanted: Sequence[Wanted]) -> Kept:
@@ -68,7 +79,7 @@ class Keeper:
         done: list[str] = []
         problems: list[str] = []
         is_settled = True
-        for action in plan(wanted, _Overlaid(self._seen, self._fresh())):
+        for action in plan(wanted, _Overlaid(self._seen, self._fresh()), self._memo):
             if isinstance(action, Refuse):
                 problems.append(str(action))
                 self._refuse(action)

@@ -99,12 +99,29 @@ class Refuse:
 Action = Make | Apply | Clear | Delete | Release | Refuse
 
 
-def plan(wanted: Sequence[Wanted], seen: Seen) -> Iterator[Action]:
+class Memo:
+    """Which objects were found to be as they are wanted, so that only what has changed since is compared again."""
+
+    def __init__(self) -> None:
+        self._known: dict[Key, tuple[Wanted, Manifest]] = {}
+
+    def holds(self, wanted: Wanted, seen: Manifest) -> bool:
+        """Whether this very object was found to be as this very wish says."""
+        known = self._known.get(wanted.key)
+        return known is not None and known[0] is wanted and known[1] is seen
+
+    def keep(self, wanted: Wanted, seen: Manifest) -> None:
+        """It is as it is wanted."""
+        self._known[wanted.key] = (wanted, seen)
+
+
+def plan(wanted: Sequence[Wanted], seen: Seen, memo: Memo | None = None) -> Iterator[Action]:
     """What differs, in the order in which it is to be done; nothing if all is as it should be."""
+    memo = memo or Memo()
     there = {key_of(kind, each): each for kind in KEPT_KINDS for each in seen.items(kind)}
     holds = Holds(seen)
     for each in wanted:
-        yield from _keep(each, there, holds)
+        yield from _keep(each, there, holds, memo)
     keys = {each.key for each in wanted}
     for key, manifest in unwanted(seen, keys):
         if "deletionTimestamp" in manifest["metadata"]:
@@ -118,7 +135,7 @@ def plan(wanted: Sequence[Wanted], seen: Seen) -> Iterator[Action]:
         yield Release(key_of(NAMESPACE, manifest), manifest)
 
 
-def _keep(wanted: Wanted, there: Mapping[Key, Manifest], holds: Holds) -> Iterator[Action]:
+def _keep(wanted: Wanted, there: Mapping[Key, Manifest], holds: Holds, memo: Memo) -> Iterator[Action]:
     seen = there.get(wanted.key)
     home = there.get(Key(NAMESPACE, "", wanted.key.namespace))
     if _is_going(seen) or _is_going(home):
@@ -130,8 +147,11 @@ def _keep(wanted: Wanted, there: Mapping[Key, Manifest], holds: Holds) -> Iterat
         yield from (Refuse(wanted.key, seen, message) for message in objections(wanted, seen))
     elif _is_bound_elsewhere(wanted, seen):
         yield _rebind(wanted, seen, holds)
-    else:
-        yield from _set_back(wanted, seen)
+    elif not memo.holds(wanted, seen):
+        actions = list(_set_back(wanted, seen))
+        yield from actions
+        if not actions:
+            memo.keep(wanted, seen)
 
 
 def _set_back(wanted: Wanted, seen: Manifest) -> Iterator[Action]:

@@ -8,13 +8,14 @@ from fairgate_scheduler.adapters.kube.mapping.checks import check_mapping, remar
 from fairgate_scheduler.adapters.kube.mapping.objects import Key, Wanted, is_ours, key_of
 from fairgate_scheduler.adapters.kube.mapping.policies import Site, installation
 from fairgate_scheduler.adapters.kube.mapping.rows import Overruns, overruns
-from fairgate_scheduler.adapters.kube.mapping.wanted import wanted_objects
+from fairgate_scheduler.adapters.kube.mapping.wanted import Wishes, wanted_objects
 
 __all__ = [
     "Key",
     "Overruns",
     "Site",
     "Wanted",
+    "Wishes",
     "check_mapping",
     "installation",
     "is_ours",

@@ -18,6 +18,21 @@ def wanted_objects(config: Config, site: Site, overruns: Overruns = _NOTHING) ->
     return tuple(_all(Numbers(config, overruns), site))
 
 
+class Wishes:
+    """All objects of the configuration in force, made once and kept while it and what a cut left stay the same."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+        self._of: tuple[Config, Overruns] | None = None
+        self._wanted: Sequence[Wanted] = ()
+
+    def of(self, config: Config, overruns: Overruns) -> Sequence[Wanted]:
+        """As ``wanted_objects``; the same objects as long as nothing has changed."""
+        if self._of is None or self._of[0] is not config or self._of[1] != overruns:
+            self._of, self._wanted = (config, overruns), wanted_objects(config, self._site, overruns)
+        return self._wanted
+
+
 def _all(numbers: Numbers, site: Site) -> Iterator[Wanted]:
     config = numbers.config
     yield from resource_flavors(config)
