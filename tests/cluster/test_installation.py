@@ -83,7 +83,7 @@ def member(admin: Kubectl, kubeconfig: Path) -> Kubectl:
         "subjects": subjects,
     }
     admin.apply(role, binding)
-    kubectl = Kubectl(Path(admin._command[0]), kubeconfig, USER)
+    kubectl = Target(kubeconfig).kubectl(USER)
     pod = made("v1", "Pod", "probe", spec={"containers": [{"name": "c", "image": "none"}]}, labels=ATTEMPT)
     until(lambda: refused(kubectl, pod), "the policies are in force")
     return kubectl

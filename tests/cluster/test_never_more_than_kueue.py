@@ -199,6 +199,6 @@ def test_what_the_core_admits_kueue_reserves(kubeconfig: Path) -> None:
 
 
 @pytest.mark.cluster_full
-@pytest.mark.timeout(3600)
+@pytest.mark.timeout(7200)
 def test_what_the_core_admits_kueue_reserves_on_a_thousand_trees(kubeconfig: Path) -> None:
     run(kubeconfig, range(10), 100)
