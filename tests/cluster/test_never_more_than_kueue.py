@@ -99,7 +99,7 @@ class Batch:
 
     def _follow(self) -> None:
         running = {
-            name: (world.jobs[name].tenant, world.jobs[name].options[attempt.option])
+            f"{name}-{attempt.number}": (world.jobs[name].tenant, world.jobs[name].options[attempt.option])
             for world in self.worlds
             for name, attempt in world.attempts.items()
         }

@@ -32,7 +32,7 @@ class Cluster:
 
     def __init__(self, world: World) -> None:
         self.world, self.kueue = world, KueueModel(manifests(world.config))
-        self.launched: dict[str, tuple[str, Mapping[Any, int]]] = {}
+        self.launched: dict[tuple[str, int], tuple[str, Mapping[Any, int]]] = {}
 
     def keep(self) -> None:
         """The queues are written for what is there now."""
@@ -41,14 +41,14 @@ class Cluster:
 
     def follow(self) -> None:
         """All that has ended is gone first, then comes what is new: each must be reserved."""
-        for name in [each for each in self.launched if each not in self.world.attempts]:
-            self.kueue.release(*self.launched.pop(name))
-        new = [name for name in self.world.attempts if name not in self.launched]
-        for name in sorted(new, key=lambda each: self.world.attempts[each].admission):
-            job, attempt = self.world.jobs[name], self.world.attempts[name]
+        now = {(name, attempt.number): attempt for name, attempt in self.world.attempts.items()}
+        for key in self.launched.keys() - now.keys():
+            self.kueue.release(*self.launched.pop(key))
+        for key in sorted(now.keys() - self.launched.keys(), key=lambda each: now[each].admission):
+            job, attempt = self.world.jobs[key[0]], now[key]
             usage = usage_of(self.kueue, job.tenant, job.options[attempt.option], LABELS)
-            assert self.kueue.reserve(job.tenant, usage), (name, job.tenant, usage)
-            self.launched[name] = (job.tenant, usage)
+            assert self.kueue.reserve(job.tenant, usage), (key, job.tenant, usage)
+            self.launched[key] = (job.tenant, usage)
 
 
 @given(st.randoms(use_true_random=False))
