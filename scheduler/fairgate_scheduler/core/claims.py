@@ -52,6 +52,7 @@ class BackfillClaims:
     """The claims of one round. ``claimants``: see ``Register.claimants``; they have to stay what they are."""
 
     def __init__(self, field: Field, claimants: Iterable[Iterable[Contender]], start: Start) -> None:
+        self.refused = 0
         self._field = field
         self._start = start
         self._claimants = sorted(map(self._claimant, claimants), key=lambda each: each.contender.rank)
@@ -90,6 +91,7 @@ class BackfillClaims:
                 continue
             seen.add(claimant.kind)
             if self._delays(ledger, claimant._replace(contender=other), contender, choice, gone):
+                self.refused += 1
                 return False
         return True
 

@@ -7,14 +7,20 @@ claim does not: there only the claimant waits.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Final
 
 from fairgate_scheduler.core.budgets import Use
 from fairgate_scheduler.core.claims import BackfillClaims
 from fairgate_scheduler.core.contenders import Choice, Contender, Field
+from fairgate_scheduler.core.crowds import CrowdClaims, crowd_of
 from fairgate_scheduler.core.forecast import Future, Scene, Start, started, waiting
 from fairgate_scheduler.core.jobs import Fallback, Job
+from fairgate_scheduler.core.ledger import Claims
 from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.snapshot import Chosen, Running, Snapshot
+
+MOST_FORECAST: Final = 1_000
+"""With more jobs times different claimants than this a plan does not forecast for each claimant alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +75,19 @@ class Claiming:
 
     def __init__(self, now: Field) -> None:
         self._field = now
+        self._is_crowded: bool | None = None
 
-    def claims(self, register: Register) -> BackfillClaims | None:
-        """The claims of those that have waited too long; ``None``: there are none."""
+    def claims(self, register: Register) -> Claims | None:
+        """The claims of those that have waited too long; ``None``: there are none. Every round judges them alike."""
         claimants = register.claimants()
         if not claimants:
             return None
+        if self._is_crowded is None:
+            crowds = {crowd_of(next(iter(mates))) for mates in claimants}
+            jobs = len(register.names) + sum(len(list(mates)) for mates in claimants)
+            self._is_crowded = len(crowds) * jobs > MOST_FORECAST
+        if self._is_crowded:
+            return CrowdClaims(self._field, claimants)
         ended = _ended(register)
 
         def start(claimant: Contender, target: Mapping[Contender, Choice]) -> int | None:

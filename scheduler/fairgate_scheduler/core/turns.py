@@ -42,6 +42,8 @@ class Turns:
         self._watch = Watch(room, is_calm=ledger.is_calm)
         self._unsteady: set[int] = set()
         self._unsure: set[int] = set()
+        self._refused: dict[int, set[Hashable]] = {}
+        self._roomless: dict[int, set[Hashable]] = {}
         self._displacing: set[int] = set()
         self._numbers = count()
         self._costs: dict[int, list[tuple[Fraction, int, int, Way]]] = {}
@@ -62,9 +64,16 @@ class Turns:
                 self._look(each)
 
     def _all_again(self, leaf: int, shifts: Iterable[Shift]) -> Iterable[int]:
-        """Every leaf, or every one that had a job that can be placed if nothing was taken out. Claims may be gone."""
-        if self._ledger.claims is None and all(shift.is_more for shift in shifts):
-            return {leaf, *self._turns}
+        """Every leaf; if nothing was taken out, those with a job that can be placed, or that a claim alone forbade."""
+        if all(shift.is_more for shift in shifts):
+            again = {leaf, *self._turns, *self._refused}
+            for each, groups in self._refused.items():
+                self._hopeless[each] -= groups
+                self._places.pop(each, None)
+            self._refused.clear()
+            return again
+        self._refused.clear()
+        self._roomless.clear()
         self._hopeless.clear()
         self._places.clear()
         return list(self._lines)
@@ -125,11 +134,12 @@ class Turns:
     def _look(self, leaf: int) -> None:
         """Find the best job of a leaf that can be placed."""
         hopeless, entries = self._hopeless.setdefault(leaf, set()), self._lines[leaf].entries
-        place = self._places.get(leaf, 0)
+        place, claims = self._places.get(leaf, 0), self._ledger.claims
+        roomless = self._roomless.setdefault(leaf, set())
         while place < len(entries):
             contender = entries[place][2]
-            if contender.group not in hopeless:
-                why = Why()
+            if contender.group not in hopeless and not (claims and _room_of(contender) in roomless):
+                why, refused = Why(), claims.refused if claims else 0
                 way = self._step.look(contender, why)
                 self._keep(leaf, contender.group, why)
                 if way is not None:
@@ -137,6 +147,10 @@ class Turns:
                     self._take_turns(leaf, contender, way)
                     return
                 hopeless.add(contender.group)
+                if claims and claims.refused > refused:
+                    self._refused.setdefault(leaf, set()).add(contender.group)
+                elif claims:
+                    roomless.add(_room_of(contender))
             place += 1
         self._places[leaf] = place
         self._unsteady.discard(leaf)
@@ -163,3 +177,8 @@ class Turns:
             self._watch.follow(leaf, way.needs)
         else:
             self._unsteady.add(leaf)
+
+
+def _room_of(contender: Contender) -> Hashable:
+    """What tells jobs of one leaf apart if claims are left aside: those that lack room lack it whatever their time."""
+    return contender.priority, contender.held, contender.choices or contender.group

@@ -4,7 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 import pytest
-from fairgate_scheduler.core import claims
+from fairgate_scheduler.core import claims, foresight
 from fairgate_scheduler.core.foresight import forecast
 from fairgate_scheduler.core.holds import reasons
 from fairgate_scheduler.core.jobs import AttemptState, Fallback
@@ -102,6 +102,43 @@ class TestClaims:
             claims.BackfillClaims, "_claimant", lambda self, each: plain(self, each)._replace(is_plain=False)
         )
         assert plan_cycle(world.snapshot(), 0) == quick
+
+
+class TestCrowdedClaims:
+    """Where many wait too long a start is told by when there is room: in these worlds the same as a forecast says."""
+
+    @pytest.fixture(autouse=True)
+    def _crowd(self, monkeypatch):
+        monkeypatch.setattr(foresight, "MOST_FORECAST", 0)
+
+    @pytest.mark.parametrize(("limit_ms", "starts"), [(50 * MINUTE_MS, True), (50 * MINUTE_MS + 1, False)])
+    def test_who_ends_in_time_passes(self, limit_ms, starts):
+        world = crowded()
+        world.submit("job", "a", gpus(1), time_limit_ms=limit_ms)
+        assert bool(world.cycle()) is starts
+
+    def test_each_that_ends_in_time_passes_as_long_as_there_is_room_beside_them(self):
+        world = crowded()
+        for number, limit_min in enumerate((51, 10, 60, 50, 20)):
+            world.submit(f"job-{number}", "a", gpus(1), time_limit_ms=limit_min * MINUTE_MS)
+        assert [each.job for each in world.cycle().admissions] == ["job-1", "job-3"]
+        world.now_ms = 20 * MINUTE_MS
+        world.finish("job-1")
+        assert [each.job for each in world.cycle().admissions] == ["job-4"]
+
+    def test_a_tenant_with_less_comes_before_the_claimant_and_makes_it_later_for_those_behind_it(self):
+        world = crowded()
+        world.submit("first", "b", gpus(1), time_limit_ms=600 * MINUTE_MS)
+        world.submit("job", "a", gpus(1), time_limit_ms=600 * MINUTE_MS)
+        assert [each.job for each in world.cycle().admissions] == ["first", "job"]
+
+    def test_a_claimant_that_can_never_start_binds_nobody(self):
+        world = crowded()
+        world.config = config_of(
+            Tenant("org", quota={H100: Quota(7)}), owner("a"), owner("b"), policy=world.config.policy
+        )
+        world.submit("job", "a", gpus(1), time_limit_ms=600 * MINUTE_MS)
+        assert world.cycle()
 
 
 class TestReleases:
