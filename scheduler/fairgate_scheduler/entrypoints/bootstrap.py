@@ -9,6 +9,7 @@ from fairgate_scheduler.adapters.local_ray.plan import Settings as RaySettings
 from fairgate_scheduler.adapters.local_ray.planning import make_plan
 from fairgate_scheduler.adapters.local_ray.runner import LocalRayRunner, Planner
 from fairgate_scheduler.adapters.sql import SqlStore
+from fairgate_scheduler.entrypoints import collecting
 from fairgate_scheduler.entrypoints.cluster import open_cluster
 from fairgate_scheduler.entrypoints.grpc.server import GrpcServer, build
 from fairgate_scheduler.entrypoints.loop import Loop, SystemClock
@@ -74,6 +75,7 @@ def serve_with(settings: Settings, parts: Parts, config_source: str | None = Non
     """
     with ExitStack() as stack:
         lock = stack.enter_context(hold_state_directory(settings))
+        stack.enter_context(collecting.seldom())
         store = SqlStore.open(str(settings.database))
         stack.callback(store.close)
         clock = SystemClock()
