@@ -17,7 +17,7 @@ from sqlalchemy.exc import DatabaseError, DBAPIError, OperationalError
 
 from fairgate_scheduler.adapters.sql.config_cache import ConfigCache
 from fairgate_scheduler.adapters.sql.transaction import SqlTransaction
-from fairgate_scheduler.adapters.sql.upgrade import upgrade
+from fairgate_scheduler.adapters.sql.upgrade import check_current, upgrade
 from fairgate_scheduler.adapters.turns import NestedTurnError, Turns
 from fairgate_scheduler.ports import StoreError
 
@@ -54,6 +54,24 @@ class SqlStore:
         except OSError as error:
             raise StoreError(f"{path} can not be opened: {error.strerror}. {_NAME_ANOTHER}") from error
         return cls(_engine(path, busy_timeout_ms), str(path))
+
+    @classmethod
+    def open_existing(cls, url_or_path: str | Path, busy_timeout_ms: int = BUSY_TIMEOUT_MS) -> "SqlStore":
+        """As ``open``, of a database that another process keeps: nothing is created or brought up to date.
+
+        Raises:
+            StoreError: also if there is none, or it is older than this version of Fairgate.
+        """
+        path = _path(url_or_path)
+        if not path.exists():
+            raise StoreError(f"{path} is not there: start the service first, or name its file")
+        engine = _engine(path, busy_timeout_ms)
+        try:
+            with engine.connect().execution_options(begin="BEGIN") as connection, connection.begin():
+                check_current(connection, str(path))
+        except DBAPIError as error:
+            raise StoreError(f"{path} can not be opened: {error.orig}. {_remedy(error)}") from error
+        return cls(engine, str(path))
 
     @contextmanager
     def transaction(self, *, read_only: bool = False) -> Iterator[SqlTransaction]:

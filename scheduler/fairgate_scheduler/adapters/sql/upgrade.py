@@ -19,10 +19,7 @@ def upgrade(connection: Connection, name: str) -> None:
     Raises:
         StoreError: the tables are of a newer Fairgate, or of another program.
     """
-    settings = Config()
-    settings.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
-    settings.set_main_option("path_separator", "os")
-    settings.attributes["connection"] = connection
+    settings = _settings(connection)
     known = {revision.revision for revision in ScriptDirectory.from_config(settings).walk_revisions()}
     there = MigrationContext.configure(connection).get_current_heads()
     if strangers := set(there) - known:
@@ -34,3 +31,26 @@ def upgrade(connection: Connection, name: str) -> None:
     if not there and tables:
         raise StoreError(f"{name} belongs to another program (it has a table {tables[0]!r}). Name another file.")
     command.upgrade(settings, "head")
+
+
+def check_current(connection: Connection, name: str) -> None:
+    """Only look.
+
+    Raises:
+        StoreError: the tables are not those of this version of Fairgate.
+    """
+    wanted = ScriptDirectory.from_config(_settings(connection)).get_heads()
+    there = MigrationContext.configure(connection).get_current_heads()
+    if set(there) != set(wanted):
+        raise StoreError(
+            f"{name} is at revision {', '.join(sorted(there)) or 'none'}, not {', '.join(sorted(wanted))}:"
+            " run the service and this process in the same version"
+        )
+
+
+def _settings(connection: Connection) -> Config:
+    settings = Config()
+    settings.set_main_option("script_location", str(_FOLDER).replace("%", "%%"))
+    settings.set_main_option("path_separator", "os")
+    settings.attributes["connection"] = connection
+    return settings
