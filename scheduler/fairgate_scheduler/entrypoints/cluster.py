@@ -18,6 +18,7 @@ from fairgate_scheduler.adapters.kube.reports import Reports
 from fairgate_scheduler.adapters.kube.runner import KubeRunner, KubeSettings
 from fairgate_scheduler.adapters.kube.watching.mirror import Mirror, Selection
 from fairgate_scheduler.adapters.kube.watching.scene import Scene
+from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.entrypoints.loop import SystemClock
 from fairgate_scheduler.entrypoints.requests.inbox import Inbox
 from fairgate_scheduler.entrypoints.settings import ClusterSettings
@@ -97,6 +98,8 @@ class _Keeping:
         self._app = app
         self._keeper = keeper
         self._wishes = Wishes(Site())
+        self._looked_at: Config | None = None
+        self._can_be_kept = False
 
     def step(self) -> bool:
         """One pass; whether something is left to do."""
@@ -105,12 +108,22 @@ class _Keeping:
             attempts = [
                 (world.jobs[each.job].tenant, each) for each in world.attempts.values() if each.job in world.jobs
             ]
-        if not config.tenants or check_mapping(config):
+        if config is not self._looked_at:
+            self._looked_at, self._can_be_kept = config, _can_be_kept(config)
+        if not self._can_be_kept:
             return False
         there = [(tenant, each.demand) for tenant, each in attempts if each.is_present]
         held = [(tenant, each.demand) for tenant, each in attempts if each.holds_quota]
         kept = self._keeper.keep(self._wishes.of(config, overruns(config, there, held)))
         return not kept.is_settled
+
+
+def _can_be_kept(config: Config) -> bool:
+    """A configuration that was applied while jobs ran on one machine may be one that no cluster can hold."""
+    faults = [f"{'.'.join(fault.where)}: {fault.message}; {fault.remedy}" for fault in check_mapping(config)]
+    for fault in faults:
+        _logger.error("the configuration can not be kept in a cluster, apply another one: %s", fault)
+    return bool(config.tenants) and not faults
 
 
 class Worker:
