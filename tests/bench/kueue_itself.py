@@ -126,12 +126,14 @@ def _figures(shape: Shape, folder: Path, scheduler: str) -> dict[str, Any]:
     done, waits_ms = _workloads(folder / "wlStates.csv")
     if done != shape.jobs:
         raise KueueError(f"{done} of {shape.jobs} workloads have finished")
+    wall_s = (last - first).total_seconds()
     figures = {
         "jobs": shape.jobs,
-        "wall_s": round((last - first).total_seconds(), 1),
+        "wall_s": round(wall_s, 1),
         "wall_as_published_s": round(process["wallMs"] / 1000, 1),
         "ideal_s": round(shape.ideal_s, 1),
-        "usage_percent": round(100 * queues["cpuAverageUsage"] / queues["nominalQuota"], 1),
+        "usage_percent": round(100 * shape.ideal_s / wall_s, 1),
+        "usage_as_published_percent": round(100 * queues["cpuAverageUsage"] / queues["nominalQuota"], 1),
         "evictions": sum(each["totalEvictions"] for each in summary["workloadClasses"].values()),
     }
     for kind in shape.classes:

@@ -17,8 +17,7 @@ class Keeping:
         """Place the rest of the running jobs, as far as there is room. Returns those that were placed here."""
         rest = self._ledger.uncounted()
         if self._all_fit(rest):
-            for each in rest:
-                self._ledger.place(each, held_by(each))
+            self._ledger.keep_all(rest)
             return rest
         lines: dict[int, Line] = {}
         for each in rest:
@@ -88,8 +87,8 @@ class NewBorrowers:
         """Whether a job of the leaf waits, or was placed late, of a lower priority than another one that waits."""
         if not self._ledger.field.policy.priority_preemption or not line.entries:
             return False
-        waiting = [entry[2].job.priority for entry in line.entries]
-        return max(waiting) > min(*waiting, *(each.job.priority for each in self._late.get(leaf, ())), max(waiting))
+        highest, lowest = (line.entries[place][2].job.priority for place in (0, -1))
+        return highest > lowest or any(each.job.priority < highest for each in self._late.get(leaf, ()))
 
     def look(self, contender: Contender, why: Why) -> Way | None:
         """The first option that fits, else the first for which there is room when lower priorities go."""

@@ -11,6 +11,7 @@ from fairgate_scheduler.core.contenders import Field
 from fairgate_scheduler.core.foresight import Choosing
 from fairgate_scheduler.core.jobs import Job
 from fairgate_scheduler.core.plan import plan_from
+from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.roster import Roster
 from fairgate_scheduler.core.snapshot import Chosen, History, Plan, Running, Snapshot
 from fairgate_scheduler.core.tenancy import Config
@@ -29,6 +30,7 @@ class Engine:
         self._capacity = capacity
         self._config = config
         self._roster = self._open()
+        self._is_idle = False
 
     def configure(self, config: Config, capacity: Mapping[Row, Amount] = _NONE) -> None:
         """Another configuration is in force, or other capacity is there."""
@@ -72,14 +74,25 @@ class Engine:
         """
         if now_ms < self._roster.field.now_ms:
             self._reopen()
+        register = self._roster.at(now_ms, spent, history)
+        if self._is_idle and not register.has_changed and self._is_timeless(register):
+            return Plan()
         foresight = Choosing(self._roster.field, choices)
         try:
-            plan = plan_from(self._roster.at(now_ms, spent, history), foresight)
+            plan = plan_from(register, foresight)
         except AssertionError:
             self._reopen()
             raise
         self._roster.field.only.clear()
+        self._is_idle, register.has_changed = not plan.admissions and not plan.preemptions, False
         return replace(plan, choices=foresight.choices)
+
+    @staticmethod
+    def _is_timeless(register: Register) -> bool:
+        """Whether a plan depends on what the register tells alone: then one that did nothing does nothing until that
+        has changed. Most submits only make a queue longer, and cost no refill."""
+        field = register.field
+        return not (field.counts_time or field.past or register.singles)
 
     def _reopen(self) -> None:
         self._roster = self._open(self._roster.running.values(), self._roster.pending.values())

@@ -1,6 +1,6 @@
 """The books of one refill: who is placed, what that uses, and what of the running jobs still stands beside it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import NamedTuple, Protocol
@@ -47,7 +47,9 @@ class Way(NamedTuple):
 
 
 class Claims(Protocol):
-    """The claims of jobs that have waited too long; false: there are none."""
+    """The claims of jobs that have waited too long; false: there are none. ``refused``: how often they forbade."""
+
+    refused: int
 
     def __bool__(self) -> bool: ...
 
@@ -182,6 +184,15 @@ class Ledger:
             self.order.count(choice.charge)
         if contender not in self.placed:
             self._put(contender, choice, cause)
+
+    def keep_all(self, running: Collection[Contender]) -> None:
+        """Place and count all running jobs that are not counted yet, which are these: nobody but those that give way to
+        their own leaf has to go."""
+        self.order.count_all(charge_of(each) for each in running)
+        self.counted.update(dict.fromkeys(running))
+        self.placed.update((each, held_by(each)) for each in running)
+        self.target = self.present.copy()
+        self.version += 1
 
     def protect(self, contender: Contender) -> None:
         """A running job stays whatever the order is; it is counted for the shares when its turn comes."""

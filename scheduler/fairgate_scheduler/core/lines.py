@@ -96,24 +96,28 @@ class Queue:
     def __bool__(self) -> bool:
         return bool(self._mates or self._singles)
 
-    def put(self, job: Job, kind: Kind) -> None:
-        """Add a job."""
+    def put(self, job: Job, kind: Kind) -> bool:
+        """Add a job. Returns whether it shows: none of its kind is before it."""
         mates = self._mates.get(kind)
         if mates is None:
             mates = self._mates[kind] = Mates(kind)
             if kind.is_claimant:
                 self._claimants[kind] = mates
-        if mates.add(job):
+        shows = mates.add(job)
+        if shows:
             self._heads = None
+        return shows
 
-    def drop(self, job: Job, kind: Kind) -> None:
-        """Take out a job that was put in."""
+    def drop(self, job: Job, kind: Kind) -> bool:
+        """Take out a job that was put in. Returns whether it showed."""
         mates = self._mates[kind]
-        if mates.remove(job):
+        showed = mates.remove(job)
+        if showed:
             self._heads = None
         if not mates:
             del self._mates[kind]
             self._claimants.pop(kind, None)
+        return showed
 
     def put_single(self, contender: Contender) -> None:
         """Add a contender that has no kind."""

@@ -26,7 +26,7 @@ class Register:
     ``rest`` are the running jobs that are not selected. ``over``: where more is used than the bound, and of what.
     ``singles`` are the pending jobs that are of no kind, ``barred`` those that may take no option now. ``reserved`` is
     what the running jobs of each leaf reserve of budgets; ``pasts`` have used something in an attempt that the plan
-    ends, which counts in budgets, too.
+    ends, which counts in budgets, too. ``has_changed``: something that a refill looks at, since this was set to false.
     """
 
     def __init__(self, field: Field) -> None:
@@ -56,6 +56,7 @@ class Register:
             node: tuple(leaf for leaf in field.tree.leaves if node in field.tree.paths[leaf])
             for node in self.inner_owners
         }
+        self.has_changed = True
         self._unsettled: set[int] = set()
 
     @classmethod
@@ -89,7 +90,7 @@ class Register:
             self.target.add(charge)
         if contender.past is not None:
             self.pasts[contender] = None
-        self._unsettled.add(contender.leaf)
+        self._touch(contender.leaf)
 
     def stop(self, contender: Contender) -> None:
         """A job runs no longer."""
@@ -107,13 +108,14 @@ class Register:
             del self.placed[contender]
             self.target.remove(charge)
         self.pasts.pop(contender, None)
-        self._unsettled.add(contender.leaf)
+        self._touch(contender.leaf)
 
     def put(self, contender: Contender) -> None:
         """A job is pending."""
         if contender.past is not None:
             self.pasts[contender] = None
         if not isinstance(contender.group, Kind):
+            self.has_changed = True
             self.singles[contender.job.id] = contender
             self._queue(contender.leaf, contender.choices).put_single(contender)
         else:
@@ -121,12 +123,14 @@ class Register:
 
     def put_job(self, job: Job, kind: Kind) -> None:
         """A job of a kind is pending."""
-        self._queue(kind.leaf, kind.choices).put(job, kind)
+        if self._queue(kind.leaf, kind.choices).put(job, kind):
+            self.has_changed = True
 
     def drop_job(self, job: Job, kind: Kind) -> None:
         """A job of a kind is pending no longer."""
         queue = self._queue(kind.leaf, kind.choices)
-        queue.drop(job, kind)
+        if queue.drop(job, kind):
+            self.has_changed = True
         if not queue and queue is not self.barred:
             del self.queues[kind.leaf]
 
@@ -136,6 +140,7 @@ class Register:
         if isinstance(contender.group, Kind):
             self.drop_job(contender.job, contender.group)
             return
+        self.has_changed = True
         del self.singles[contender.job.id]
         queue = self._queue(contender.leaf, contender.choices)
         queue.drop_single(contender)
@@ -191,6 +196,10 @@ class Register:
             assert each.past is not None, each
             budgets.spend(each.leaf, each.past)
         return budgets
+
+    def _touch(self, leaf: int) -> None:
+        self._unsettled.add(leaf)
+        self.has_changed = True
 
     def _queue(self, leaf: int, choices: tuple[Choice, ...]) -> Queue:
         if not choices:

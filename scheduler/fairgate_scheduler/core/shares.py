@@ -12,6 +12,7 @@ import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
+from operator import add
 from typing import Final
 
 from fairgate_scheduler.core.quota import DIMENSIONS, QuotaTree
@@ -63,8 +64,17 @@ class FairOrder:
 
     def count_points(self, leaf: int, points: Sequence[int], times: int = 1) -> None:
         """Count jobs of a leaf by their points."""
-        self._points[leaf] = tuple(map(lambda had, more: had + times * more, self._points[leaf], points))
+        self._points[leaf] = tuple([had + times * more for had, more in zip(self._points[leaf], points, strict=True)])
         self._touch(leaf)
+
+    def count_all(self, charges: Iterable[Charge]) -> None:
+        """Count many jobs."""
+        sums: dict[int, Points] = {}
+        for charge in charges:
+            had = sums.get(charge.node)
+            sums[charge.node] = charge.points if had is None else tuple(map(add, had, charge.points))
+        for leaf, points in sums.items():
+            self.count_points(leaf, points)
 
     def enter(self, leaf: int) -> None:
         """The leaf has a job that can be placed: it takes turns."""

@@ -177,8 +177,10 @@ class Walk:
         return self._fits(sums.selected, sums.skipped_before(contender), charge)
 
     def _fits(self, selected: Mapping[int, int], skipped: Mapping[int, int], charge: Charge) -> bool:
-        quota = self._quota
-        return all(selected.get(row, 0) + skipped.get(row, 0) + amount <= quota[row] for row, amount in charge.owned)
+        for row, amount in charge.owned:  # a loop: this is asked of every job of the leaf at each change of it
+            if selected.get(row, 0) + skipped.get(row, 0) + amount > self._quota[row]:
+                return False
+        return True
 
 
 def _add(sums: dict[int, int], charge: Charge) -> None:
