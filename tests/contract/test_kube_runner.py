@@ -5,6 +5,7 @@ from fairgate_scheduler.adapters.kube.api.kinds import NAMESPACE, POD, RAY_JOB
 from fairgate_scheduler.adapters.kube.logs import Archive
 from fairgate_scheduler.adapters.kube.runner import KubeRunner, KubeSettings
 from fairgate_scheduler.adapters.kube.watching.scene import Scene
+from fairgate_scheduler.core.lifecycle import Phase
 from fairgate_scheduler.testing.fake_api import FakeApi
 from fairgate_scheduler.testing.fake_cluster import FakeCluster, Program
 from fairgate_scheduler.testing.memory_store import MemoryStore
@@ -28,15 +29,18 @@ class SteppedScene(Scene):
     def __init__(self, api, clock, cluster):
         super().__init__(api, clock, watch_s=0)
         self._cluster = cluster
+        self.is_behind = False
 
     def objects(self):
         self._cluster.step()
-        self.step()
+        if not self.is_behind:
+            self.step()
         return super().objects()
 
     @property
     def is_complete(self):
-        self.step()
+        if not self.is_behind:
+            self.step()
         return super().is_complete
 
 
@@ -64,8 +68,8 @@ class KubeRig:
         pytest.fail("it did not become true within 100 virtual seconds")
 
     def restart(self):
-        scene = SteppedScene(self.api, self.clock, self.cluster)
-        self.runner = KubeRunner(self.api, scene, Archive(self.store), self.clock, KubeSettings(grace_ms=5_000))
+        self.scene = SteppedScene(self.api, self.clock, self.cluster)
+        self.runner = KubeRunner(self.api, self.scene, Archive(self.store), self.clock, KubeSettings(grace_ms=5_000))
 
     def kill(self, launch):
         """Delete the RayJob behind its back."""
@@ -95,3 +99,17 @@ def test_no_pod_is_left_of_what_has_ended():
     rig.wait_until(lambda: not rig.runner.observe())
     rig.wait_until(lambda: not rig.api.list(POD).items)
     assert rig.api.list(RAY_JOB).items == ()
+
+
+def test_what_was_launched_is_not_lost_while_the_mirrors_are_behind():
+    rig = KubeRig()
+    rig.runner.observe()
+    rig.scene.is_behind = True
+    launch = rig.launch_of(Kind.SHORT, "short")
+    rig.runner.launch(launch)
+    for _ in range(3):
+        rig.clock.advance(50)
+        assert [each.phase for each in rig.runner.observe()] == [Phase.STARTING]
+    rig.scene.is_behind = False
+    rig.wait_until(lambda: [each.phase for each in rig.runner.observe()] == [Phase.SUCCEEDED])
+    assert rig.count_starts(launch) == 1

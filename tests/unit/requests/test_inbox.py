@@ -113,6 +113,26 @@ def test_applied_again_at_any_time_it_changes_nothing(world: World) -> None:
     assert world.api.get(RAY_JOB, "train", "team-vision")["metadata"]["resourceVersion"] == before
 
 
+def test_what_kuberay_and_the_server_write_into_a_request_is_no_edit(world: World) -> None:
+    """KubeRay writes it back as Go has it when it adds its finalizer, at any time, also after the job was admitted."""
+    world.apply()
+    world.step(2)
+    assert world.job().job.state.value == "RUNNING"
+    there = world.api.get(RAY_JOB, "train", "team-vision")
+    spec = there["spec"]
+    [worker_group] = spec["rayClusterSpec"]["workerGroupSpecs"]
+    worker_group |= {"numOfHosts": 1, "rayStartParams": {}}
+    worker_group["template"]["metadata"] = {}
+    [worker] = worker_group["template"]["spec"]["containers"]
+    for amounts in worker["resources"].values():
+        amounts |= {GPU: "1", "cpu": "1000m"}
+    spec |= {"backoffLimit": 0, "submissionMode": "K8sJobMode", "ttlSecondsAfterFinished": 0}
+    patch = {"metadata": {"finalizers": ["ray.io/rayjob-finalizer"]}, "spec": spec}
+    world.api.acting_as("kuberay").patch(RAY_JOB, "train", patch, "team-vision")
+    world.step(2)
+    assert not [reason for reason, _ in world.events() if reason == "EditIgnored"]
+
+
 def test_what_can_never_run_is_refused_and_taken_when_it_is_mended(world: World) -> None:
     world.apply(gpus=100)
     world.step()

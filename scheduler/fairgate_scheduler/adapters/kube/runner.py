@@ -234,9 +234,7 @@ class KubeRunner:
     def _remember(self, seen: Mapping[AttemptKey, Observation], now_ms: int) -> None:
         """What vanished has ended: as it was seen to end last, or as we ended it, or it is lost."""
         self._launched = {
-            key: each
-            for key, each in self._launched.items()
-            if key not in seen and key not in self._seen and now_ms - each.at_ms < _UNSEEN_MS
+            key: each for key, each in self._launched.items() if key not in seen and now_ms - each.at_ms < _UNSEEN_MS
         }
         vanished = self._seen.keys() - seen.keys() - self._launched.keys() - self._forgotten
         gone = {key: self._vanished(self._seen[key]) for key in sorted(vanished)}

@@ -15,6 +15,7 @@ from fairgate_scheduler.adapters.kube.api.kinds import RAY_JOB
 from fairgate_scheduler.adapters.kube.reports import Reports
 from fairgate_scheduler.core.manifests import ManifestError, canonical
 from fairgate_scheduler.core.manifests.plain import get_map, get_text
+from fairgate_scheduler.entrypoints.requests.essence import essence_of
 from fairgate_scheduler.entrypoints.requests.progress import differs, refusal, status_of
 from fairgate_scheduler.service import applied
 from fairgate_scheduler.service.app import App
@@ -45,7 +46,7 @@ class Requests(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """What was made of a request. ``content``: the digest of what it asked for then. ``job`` "": it was refused."""
+    """What was made of a request. ``content``: the essence of what it asked for then. ``job`` "": it was refused."""
 
     job: str
     content: str
@@ -97,23 +98,24 @@ class Inbox:
     def _stored_content(self, job: str) -> str:
         with self._app.read() as transaction:
             submission = transaction.get_submission(job)
-        return submission.manifest if submission else ""
+        return essence_of(submission.manifest) if submission else ""
 
     def _take(self, uid: str, request: Manifest) -> bool:
         """Whether all that this request asks for is done."""
         known = self._taken.get(uid)
         try:
             content = _content(request)
+            essence = essence_of(content)
         except ManifestError as error:
-            content = f"unreadable: {error}"
-        if known is not None and known.content == content:
+            content = essence = f"unreadable: {error}"
+        if known is not None and known.content == essence:
             return True
         tenant = self._tenant_of(request)
         if tenant is None:
-            return self._refuse(uid, request, content, NotFound("this namespace belongs to no tenant of Fairgate"))
+            return self._refuse(uid, request, essence, NotFound("this namespace belongs to no tenant of Fairgate"))
         job = known.job if known else applied.find(self._app, tenant, uid) or ""
         if not known and job and _is_over(request):
-            self._taken[uid] = _Taken(job, content)  # it has ended, and shows it
+            self._taken[uid] = _Taken(job, essence)  # it has ended, and shows it
             return True
         wanted = SubmitRequest(
             tenant=tenant,
@@ -133,23 +135,23 @@ class Inbox:
             self._reports.warn(request, "Waiting", str(error))
             return False
         except FairgateError as error:
-            return self._refuse(uid, request, wanted.manifest_text, error)
+            return self._refuse(uid, request, essence_of(wanted.manifest_text), error)
         for warning in view.submission.warnings:
             self._reports.tell(request, "Warning", "Noticed", warning)
-        self._taken[uid] = _Taken(view.job.id, wanted.manifest_text)
+        self._taken[uid] = _Taken(view.job.id, essence_of(wanted.manifest_text))
         self._unshown.add(view.job.id)
         return True
 
     def _revise(self, uid: str, request: Manifest, job: str, wanted: SubmitRequest) -> bool:
         """An edit, or a request that was taken before we were restarted."""
         try:
-            if self._stored_content(job) != wanted.manifest_text:
+            if self._stored_content(job) != essence_of(wanted.manifest_text):
                 revise(self._app, job, wanted)
         except Unavailable:
             return False
         except FairgateError as error:
             self._reports.warn(request, "EditIgnored", f"the change has no effect: {error}")
-        self._taken[uid] = _Taken(job, wanted.manifest_text)
+        self._taken[uid] = _Taken(job, essence_of(wanted.manifest_text))
         self._unshown.add(job)
         return True
 
