@@ -4,20 +4,24 @@ Each of these runs the core forward on a copy. The plans in a forecast know of c
 claim does not: there only the claimant waits.
 """
 
-from collections.abc import Mapping, Sequence
+import heapq
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Final
 
 from fairgate_scheduler.core.budgets import Use
 from fairgate_scheduler.core.claims import BackfillClaims
-from fairgate_scheduler.core.contenders import Choice, Contender, Field
+from fairgate_scheduler.core.contenders import Choice, Contender, Field, rank_of
 from fairgate_scheduler.core.crowds import CrowdClaims, crowd_of
 from fairgate_scheduler.core.forecast import Future, Scene, Start, started, waiting
 from fairgate_scheduler.core.jobs import Fallback, Job
 from fairgate_scheduler.core.ledger import Claims
 from fairgate_scheduler.core.register import Register
 from fairgate_scheduler.core.snapshot import Chosen, Running, Snapshot
+
+MOST_AHEAD: Final = 1_000
+"""Of the jobs that wait, so many are looked at to find the soonest option of a job: the first of each tenant."""
 
 MOST_FORECAST: Final = 1_000
 """With more jobs times different claimants than this a plan does not forecast for each claimant alone."""
@@ -111,19 +115,21 @@ class Choosing(Claiming):
         self.choices: dict[str, Chosen] = {}
         self._last = dict(choices)
         self._seen: set[str] = set()
+        self._runs: dict[Hashable, _Run] = {}
 
     def choose(self, register: Register) -> Sequence[tuple[Contender, Contender]]:
         """Those that have not done so in this plan choose, in their order. What was chosen at this instant stands."""
         singles = [each for each in register.singles.values() if each.job.fallback is Fallback.SOONEST]
         new = sorted((each for each in singles if each.job.id not in self._seen), key=lambda each: each.rank)
         now, scene = self._field, None
+        self._runs.clear()  # what runs and waits may be different now
         for each in new:
             self._seen.add(each.job.id)
             usable = now.usable(each.job)
             if len(usable) > 1:
                 option = self._standing(each.job, usable)
                 if option is None:
-                    scene = scene or _scene(register)
+                    scene = scene or _ahead(_scene(register))
                     option = self._soonest(each.job, usable, scene)
                 self.choices[each.job.id] = self._last[each.job.id] = Chosen(option, now.now_ms)
                 now.only[each.job.id] = option
@@ -136,20 +142,51 @@ class Choosing(Claiming):
         return last.option if any(choice.option == last.option for choice in usable) else None
 
     def _soonest(self, job: Job, usable: Sequence[Choice], scene: Scene) -> int:
-        """The option whose forecast finish is the earliest; of equals the first in the job's order."""
-        now_ms = self._field.now_ms
-        bounds = sorted((now_ms + _remaining_ms(job, choice.option), choice.option) for choice in usable)
+        """The option whose forecast finish is the earliest; of equals the first in the job's order.
+
+        The runs forward of all options take turns: it is always the one that goes on that could still finish first.
+        """
+        left = {choice.option: _remaining_ms(job, choice.option) for choice in usable}
         last = {each.id: self._last[each.id].option for each in scene.pending if each.id in self._last}
-        best: tuple[Fraction, int] | None = None
-        for bound in bounds:  # what it would be if it could start at once
-            if best is not None and best <= bound:
-                break
-            only = {**last, job.id: bound[1]}
-            start = Future(self._field, replace(scene, only=only), Claiming).start_of(job.id)
-            if start is not None:
-                finish = start.at_ms + _remaining_ms(job, start.option)
-                best = (finish, bound[1]) if best is None else min(best, (finish, bound[1]))
-        return usable[0].option if best is None else best[1]
+        finishes = [(self._field.now_ms + left[option], option) for option in left]  # not before these
+        while finishes:
+            heapq.heapify(finishes)
+            at, option = finishes[0]
+            run = self._run(scene, {**last, job.id: option})
+            start = run.starts.get(job.id)
+            if start is not None and at == start.at_ms + left[option]:
+                return option
+            if start is None and not run.go_on():
+                heapq.heappop(finishes)
+                continue
+            start = run.starts.get(job.id)
+            begin_ms = run.reached_ms if start is None else start.at_ms
+            finishes[0] = begin_ms + left[option], option
+        return usable[0].option
+
+    def _run(self, scene: Scene, only: Mapping[str, int]) -> "_Run":
+        """The run forward in which these take only that option. Several jobs may ask for the same one."""
+        key = frozenset(only.items())
+        if key not in self._runs:
+            self._runs[key] = _Run(Future(self._field, replace(scene, only=only), Claiming))
+        return self._runs[key]
+
+
+class _Run:
+    """A run forward that goes as far as somebody wants to know. ``starts``: who has started in it until then."""
+
+    def __init__(self, future: Future) -> None:
+        self.starts = future.starts
+        self.reached_ms = 0
+        self._instants = future.run()
+
+    def go_on(self) -> bool:
+        """Go on to the next instant. Returns whether there was one."""
+        reached_ms = next(self._instants, None)
+        if reached_ms is None:
+            return False
+        self.reached_ms = reached_ms
+        return True
 
 
 def _scene(register: Register) -> Scene:
@@ -157,6 +194,20 @@ def _scene(register: Register) -> Scene:
     held = {each: each.held for each in register.all_running() if each.held is not None}
     jobs = [waiting(each.job, each.since_ms) for each in register.all_pending()]
     return Scene(_running(held, register.field.now_ms), jobs, _ended(register))
+
+
+def _ahead(scene: Scene) -> Scene:
+    """The same with at most about ``MOST_AHEAD`` jobs that wait: the first of each tenant, and all that choose."""
+    if len(scene.pending) <= MOST_AHEAD:
+        return scene
+    lines: dict[str, list[Job]] = {}
+    for job in scene.pending:
+        lines.setdefault(job.tenant, []).append(job)
+    each = max(1, MOST_AHEAD // len(lines))
+    first = [job for line in lines.values() for job in heapq.nsmallest(each, line, key=rank_of)]
+    shown = {job.id for job in first}
+    choosing = [job for job in scene.pending if job.fallback is Fallback.SOONEST and job.id not in shown]
+    return replace(scene, pending=first + choosing)
 
 
 def _ended(register: Register) -> list[tuple[str, Use]]:

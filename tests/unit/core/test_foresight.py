@@ -203,6 +203,19 @@ class TestSoonest:
         world.submit("job", "a", gpus(4), fallback=Fallback.SOONEST)
         assert world.cycle().choices == {}
 
+    @pytest.mark.parametrize(("most", "option"), [(7, 0), (6, 1)])
+    def test_where_very_many_wait_the_first_of_each_tenant_are_looked_at(self, most, option, monkeypatch):
+        """Six jobs before it, ten minutes each, make the fast option slower than the slow one: if all are seen."""
+        monkeypatch.setattr(foresight, "MOST_AHEAD", most)
+        world = two_flavors()
+        world.config = replace(world.config, tenants={**world.config.tenants, "b": owner("b"), "c": owner("c")})
+        for number in range(5):
+            world.submit(f"before-{number}", "a", gpus(4), time_limit_ms=10 * MINUTE_MS)
+        world.submit("other", "b", gpus(4), time_limit_ms=10 * MINUTE_MS)
+        slow = gpus(4, "a100", Fraction(1, 2))
+        world.submit("job", "a", slow, gpus(4), fallback=Fallback.SOONEST, time_limit_ms=60 * MINUTE_MS)
+        assert world.cycle().choices["job"].option == option
+
     def test_what_a_budget_forbids_is_not_soon(self):
         world = two_flavors(budget=Budget(Fraction(3), 24 * 60 * MINUTE_MS))
         world.submit("job", "a", gpus(4), gpus(2, "a100", Fraction(9, 10)), fallback=Fallback.SOONEST)
