@@ -2,21 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 from fairgate_scheduler.core.amounts import Amount
 from fairgate_scheduler.core.jobs import Option
+from fairgate_scheduler.core.manifests.placement import PodLimits
 from fairgate_scheduler.core.manifests.plain import Plain
 from fairgate_scheduler.core.tenancy import Config
-
-ACCELERATORS: Final = (
-    "nvidia.com/",
-    "amd.com/",
-    "google.com/tpu",
-    "aws.amazon.com/neuron",
-    "habana.ai/",
-    "gpu.intel.com/",
-)
 
 
 class LookupFailedError(Exception):
@@ -57,20 +49,11 @@ def reservation_of(tenant: str, rayjob: str, uid: str, option: Option, digest: s
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
-    """What admins decide about the gate.
-
-    ``accelerators``: prefixes of the names of devices, and of their nodes' taints. ``runtime_classes`` may be used by
-    pods without devices, ``schedulers`` and ``priority_classes`` by any pod of a tenant.
-    """
+class Settings(PodLimits):
+    """What admins decide about the gate: what pods may have, and the queues of requests and of attempts."""
 
     inbox: str = "inbox"
     launch: str = "fairgate"
-    accelerators: tuple[str, ...] = ACCELERATORS
-    schedulers: tuple[str, ...] = ("default-scheduler",)
-    runtime_classes: tuple[str, ...] = ()
-    priority_classes: tuple[str, ...] = ()
-    grace_period_max_s: int = 600
 
 
 class World(Protocol):

@@ -5,13 +5,14 @@ from typing import Any, Final
 
 from fairgate_scheduler.core.amounts import Amount, parse_quantity
 from fairgate_scheduler.core.manifests.findings import ManifestError
+from fairgate_scheduler.core.manifests.placement import ACCELERATORS
 from fairgate_scheduler.core.manifests.plain import Plain, get_map, get_text, normalize
 from fairgate_scheduler.documents.mapping import MappingDocument, read_mapping
 from fairgate_scheduler.documents.nodes import child_path
 from fairgate_scheduler.documents.problems import DocumentError, Problem, suggest
 
 from fairgate_admission.facts.request import OPERATIONS, read_request
-from fairgate_admission.facts.world import ACCELERATORS, AdmittedGroup, Reservation, Settings
+from fairgate_admission.facts.world import AdmittedGroup, Reservation, Settings
 from fairgate_admission.offline.cases import AttackFile, Case, Layer, Setting
 
 _ROOT: Final = ("version", "name", "world", "cases")

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from fairgate_scheduler.core.jobs import Fallback
+from fairgate_scheduler.core.manifests.marks import FAIRGATE
 from fairgate_scheduler.documents.mapping import read_list
 from fairgate_scheduler.documents.nodes import Kind, Node, child_path
 from fairgate_scheduler.documents.problems import DocumentError, Problem, suggest
@@ -22,7 +23,7 @@ from fairgate_scheduler.documents.scalars import (
     read_text,
 )
 
-PREFIX: Final = "fairgate.internal/"
+PREFIX: Final = FAIRGATE
 _PATH: Final = "metadata.annotations"
 
 

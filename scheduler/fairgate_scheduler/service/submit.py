@@ -10,6 +10,8 @@ from typing import Final
 from fairgate_scheduler.core import lifecycle
 from fairgate_scheduler.core.admissible import RefusalCode, SubmitRefused, check_submit, limited_subtrees
 from fairgate_scheduler.core.jobs import JobState
+from fairgate_scheduler.core.manifests import normalize, read_option_specs
+from fairgate_scheduler.core.manifests.changes import variants
 from fairgate_scheduler.core.manifests.rayjob import MAX_NAME
 from fairgate_scheduler.core.tenancy import Config, Tenant
 from fairgate_scheduler.ports import ConfigVersion, RequestRecord, Runner, Transaction
@@ -139,14 +141,25 @@ def _consider(app: App, request: SubmitRequest, version: ConfigVersion | None, n
 
 
 def _check_runs_here(runner: Runner, prepared: Prepared, tenant: Tenant) -> None:
-    """Refuse now what the runner would fail at later."""
-    violations = []
-    for problem in runner.check(json.loads(prepared.submission.manifest), tenant):
-        field, _, rest = problem.partition(": ")
-        message, _, remedy = rest.partition("; ")
-        violations.append(Violation(f"manifest.{field}", message, remedy))
+    """Refuse now what the runner would fail at later, also what only an option makes of the manifest."""
+    manifest = json.loads(prepared.submission.manifest)
+    found = runner.check(manifest, tenant)
+    violations = [_violation(problem) for problem in found]
+    specs = read_option_specs(prepared.submission.spec.get("options"))
+    for index, changed in variants(normalize(manifest), specs):
+        more = [problem for problem in runner.check(changed, tenant) if problem not in found]
+        violations += [
+            Violation(f"options[{index}]", f"with it {each.field}: {each.message}", each.remedy)
+            for each in map(_violation, more)
+        ]
     if violations:
         raise InvalidArgument(violations)
+
+
+def _violation(problem: str) -> Violation:
+    field, _, rest = problem.partition(": ")
+    message, _, remedy = rest.partition("; ")
+    return Violation(f"manifest.{field}", message, remedy)
 
 
 def _answer(writing: Writing, version: ConfigVersion | None, candidate: _Candidate) -> JobView | FairgateError | str:

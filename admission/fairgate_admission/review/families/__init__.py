@@ -1,4 +1,4 @@
 """The rules of the gate, one small module for each family. Each yields denials, and never decides what comes first.
 
-``channels``, ``placement`` and ``security`` look at one pod or pod template; the others at one request.
+``pod_rules`` looks at one pod or pod template, with the rules of the scheduler's core; the others look at one request.
 """

@@ -4,7 +4,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from fairgate_scheduler.core.manifests.findings import child
+from fairgate_scheduler.core.manifests.marks import is_reserved, not_for_users
 from fairgate_scheduler.core.manifests.plain import Plain, get_list, get_map
+from fairgate_scheduler.core.manifests.podrules import check_kept
 from fairgate_scheduler.core.manifests.workloads import workload_demand
 
 from fairgate_admission.facts import names
@@ -13,8 +15,10 @@ from fairgate_admission.facts.owners import Reference, references
 from fairgate_admission.facts.request import Request
 from fairgate_admission.facts.verdict import Denial
 from fairgate_admission.facts.world import World
+from fairgate_admission.review.families.pod_rules import named
 
 _RAY: Final = "ray.io"
+_QUEUE: Final = "the queue of an object is set when it is made, and only RayJobs have one: inbox"
 _LEAVE: Final = "leave it as it is"
 _REMOVE: Final = "remove it"
 
@@ -33,7 +37,8 @@ def _reserved(request: Request, world: World) -> Iterator[Denial]:
             if not _is_of_request(request, kind, key, world):
                 rule = "FG-LABEL-002" if key == names.QUEUE else "FG-LABEL-001"
                 remedy = _LEAVE if key in old else _REMOVE
-                yield Denial(rule, child(f"metadata.{kind}", key), _found(key, new, old), remedy)
+                found = _QUEUE if key == names.QUEUE else _found(key, new, old)
+                yield Denial(rule, child(f"metadata.{kind}", key), found, remedy)
 
 
 def _is_of_request(request: Request, kind: str, key: str, world: World) -> bool:
@@ -46,15 +51,13 @@ def _is_of_request(request: Request, kind: str, key: str, world: World) -> bool:
 
 
 def _found(key: str, new: Mapping[str, Any], old: Mapping[str, Any]) -> str:
-    if key == names.QUEUE:
-        return "the queue of an object is set when it is made, and only RayJobs have one: inbox"
     done = "sets" if key not in old else "changes" if key in new else "removes"
-    return f"{done} {key}, which is not for users to write"
+    return not_for_users(done, key)
 
 
 def _changed(new: Mapping[str, Any], old: Mapping[str, Any]) -> list[str]:
     keys = dict.fromkeys([*new, *old])
-    return [key for key in keys if key.startswith(names.RESERVED) and new.get(key) != old.get(key)]
+    return [key for key in keys if is_reserved(key) and new.get(key) != old.get(key)]
 
 
 def _in_templates(request: Request) -> Iterator[Denial]:
@@ -63,23 +66,13 @@ def _in_templates(request: Request) -> Iterator[Denial]:
         if not pods.path:
             continue  # a pod's metadata is the object's own
         if request.group == _RAY:
-            yield from _kept(pods.template, pods.path)
+            yield from named(check_kept(pods.template, pods.path))
         for kind in ("labels", "annotations"):
             new = get_map(pods.template, "metadata", kind)
             was = get_map(old.get(pods.path, {}), "metadata", kind)
             for key in _changed(new, was):
                 at = child(f"{pods.path}.metadata.{kind}", key)
-                yield Denial(
-                    "FG-LABEL-001", at, _found(key, new, was) if key != names.QUEUE else f"sets {key}", _REMOVE
-                )
-
-
-def _kept(template: Plain, path: str) -> Iterator[Denial]:
-    """KubeRay copies all of a template's metadata to its pods."""
-    for key in ("finalizers", "ownerReferences"):
-        if get_map(template, "metadata").get(key):
-            found = "every pod would get it, and would be kept or taken for another's"
-            yield Denial("FG-FIN-001", f"{path}.metadata.{key}", found, _REMOVE)
+                yield Denial("FG-LABEL-001", at, _found(key, new, was), _REMOVE)
 
 
 def _owners(request: Request) -> Iterator[Denial]:

@@ -4,8 +4,6 @@ A pod without devices, and without a way round asking for them, needs nobody's l
 attempt, or is refused.
 """
 
-from typing import Final
-
 from fairgate_scheduler.core.manifests.anypods import pod_demand
 from fairgate_scheduler.core.manifests.plain import get_list, get_map, get_text
 
@@ -18,15 +16,12 @@ from fairgate_admission.review.families.pod_rules import check_always, check_unp
 from fairgate_admission.review.lineage import prove
 from fairgate_admission.review.shapes import check_pod
 
-_MIRROR: Final = "kubernetes.io/config.mirror"
-
 
 def check(request: Request, world: World, tenant: str) -> list[Denial]:
     """Whether this pod may be made or changed so."""
     demand = pod_demand(request.object, "")
     has_devices, settings = bool(demand.accelerators), world.settings
     out = denials("FG-POD-002", demand.findings)
-    out += _mirror(request)
     out += _without_default(check_always(request.object, "", has_devices, settings), request, world)
     if request.is_update:
         out += _check_update(request)
@@ -105,10 +100,3 @@ def _new_concerns(request: Request, concerns: list[Denial], world: World, tenant
 
 def _is_proven(request: Request, world: World, tenant: str) -> bool:
     return is_trusted(request.username) and isinstance(prove(request, world, tenant), Reservation)
-
-
-def _mirror(request: Request) -> list[Denial]:
-    if _MIRROR not in request.labels("annotations"):
-        return []
-    found = "a mirror of a node's own pod has no place in a tenant's namespace"
-    return [Denial("FG-POD-006", f"metadata.annotations[{_MIRROR}]", found, "remove it")]

@@ -3,16 +3,16 @@
 Each attempt is a RayJob of the scheduler's own, made when the request is admitted.
 """
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from fairgate_scheduler.core.manifests import ManifestError, understand, validate
-from fairgate_scheduler.core.manifests.charge import CLUSTER, HEAD_PATH
+from fairgate_scheduler.core.manifests.changes import variants
 from fairgate_scheduler.core.manifests.findings import Finding, child
-from fairgate_scheduler.core.manifests.plain import Plain, get_list, get_map
-from fairgate_scheduler.core.manifests.podsecurity import check_accounts
-from fairgate_scheduler.core.manifests.workloads import workload_demand
+from fairgate_scheduler.core.manifests.options import collect_option_specs
+from fairgate_scheduler.core.manifests.plain import get_map
+from fairgate_scheduler.core.manifests.podrules import check_job, check_keeping
+from fairgate_scheduler.core.manifests.podsecurity import DEFAULT_ACCOUNTS, check_accounts
 from fairgate_scheduler.documents.annotations import Annotations, read_annotations
 from fairgate_scheduler.documents.problems import DocumentError
 
@@ -20,9 +20,9 @@ from fairgate_admission.facts import names
 from fairgate_admission.facts.request import Request
 from fairgate_admission.facts.verdict import Denial
 from fairgate_admission.facts.world import World
-from fairgate_admission.review.families.pod_rules import check_always, check_unproven, denials
+from fairgate_admission.review.families.pod_rules import denials, named
 
-_SHELL: Final = re.compile(r"[;&|`$<>\n\r\\]|\$\(")
+_OPTIONS: Final = child("metadata.annotations", f"{names.FAIRGATE}options")
 _ADD: Final = "add the label kueue.x-k8s.io/queue-name: inbox to metadata.labels; it is started when it is its turn"
 
 
@@ -33,13 +33,14 @@ def check(request: Request, world: World, tenant: str) -> list[Denial]:
         found = "is not in the inbox, so it would go round the queue" if queue is None else f"is in the queue {queue!r}"
         return [Denial("FG-RAY-001", child("metadata.labels", names.QUEUE), found, _ADD)]
     annotated, out = _read_annotations(request, tenant)
+    wrong = _not_understood(request, annotated, world, tenant)
     return [
         *out,
         *_suspension(request),
         *_keeping(request),
-        *denials("FG-RAY-003", _not_understood(request, annotated, world, tenant)),
-        *_pods(request, world),
-        *_start_params(request.object),
+        *denials("FG-RAY-003", wrong),
+        *named(each for each in check_job(request.object, world.settings) if each.finding not in wrong),
+        *_options(request, annotated, world),
     ]
 
 
@@ -55,9 +56,7 @@ def _keeping(request: Request) -> Iterator[Denial]:
     if spec.get("shutdownAfterJobFinishes") is not True:
         found = "the cluster would keep its pods when the job has ended"
         yield Denial("FG-RAY-006", "spec.shutdownAfterJobFinishes", found, "write shutdownAfterJobFinishes: true")
-    if "deletionStrategy" in spec:
-        found = "can keep pods when the job has ended"
-        yield Denial("FG-RAY-006", "spec.deletionStrategy", found, "remove it")
+    yield from named(check_keeping(request.object))
 
 
 def _not_understood(
@@ -67,7 +66,7 @@ def _not_understood(
     if world.config is None:
         return validate(request.object)
     accounts = world.config.tenants[tenant].service_accounts if tenant in world.config.tenants else ()
-    found = check_accounts(request.object, accounts) if accounts else []
+    found = check_accounts(request.object, accounts or DEFAULT_ACCOUNTS)
     try:
         understand(request.object, annotated.options, world.config, tenant, annotated.workload)
     except ManifestError as error:
@@ -91,33 +90,14 @@ def _read_annotations(request: Request, tenant: str) -> tuple[Annotations, list[
     return said, []
 
 
-def _pods(request: Request, world: World) -> Iterator[Denial]:
-    for pods in workload_demand(request.object).pod_sets:
-        has_devices = bool(pods.demand.accelerators)
-        yield from check_always(pods.template, pods.path, has_devices, world.settings)
-        unproven = check_unproven(pods.template, pods.path, has_devices, world.settings)
-        yield from (each for each in unproven if each.rule == "FG-PLACE-003")
-
-
-def _start_params(manifest: Plain) -> Iterator[Denial]:
-    """They become words of a shell command. ``resources`` is JSON in quotes, which the submission's own rules read."""
-    cluster = get_map(manifest, "spec", "rayClusterSpec")
-    groups = [(HEAD_PATH, get_map(cluster, "headGroupSpec"))]
-    groups += [
-        (f"{CLUSTER}.workerGroupSpecs[{i}]", each) for i, each in enumerate(get_list(cluster, "workerGroupSpecs"))
-    ]
-    for path, group in groups:
-        for key, value in get_map(group, "rayStartParams").items():
-            if _is_command(key, value):
-                found = f"{key} holds characters that a shell would act on"
-                yield Denial("FG-RAY-007", child(f"{path}.rayStartParams", key), found, "write a plain value")
-
-
-def _is_command(key: str, value: Any) -> bool:
-    text = str(value)
-    return _SHELL.search(text.replace('\\"', '"') if key == "resources" else text) is not None or bool(
-        _SHELL.search(key)
-    )
+def _options(request: Request, annotated: Annotations, world: World) -> Iterator[Denial]:
+    """What only an option makes of the manifest: its attempt would be refused."""
+    known = list(check_job(request.object, world.settings))
+    specs = collect_option_specs(list(annotated.options), "options", [])
+    for index, changed in variants(request.object, specs):
+        more = [each for each in check_job(changed, world.settings) if each not in known]
+        for each in named(more):
+            yield Denial(each.rule, f"{_OPTIONS}[{index}]", f"with it {each.field}: {each.found}", each.remedy)
 
 
 def changed_spec(request: Request) -> Mapping[str, Any]:

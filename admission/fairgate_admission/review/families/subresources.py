@@ -10,8 +10,7 @@ from fairgate_scheduler.core.manifests.workloads import workload_demand
 from fairgate_admission.facts.request import Request
 from fairgate_admission.facts.verdict import SUBMIT, Denial
 from fairgate_admission.facts.world import World
-from fairgate_admission.review.families.channels import check_channels, check_env_from
-from fairgate_admission.review.families.pod_rules import denials
+from fairgate_admission.review.families.pod_rules import check_joining, denials
 
 _SCALABLE: Final = (
     ("deployments", "apps/v1", "Deployment"),
@@ -60,7 +59,7 @@ def check_ephemeral(request: Request) -> list[Denial]:
     new = {"spec": {"ephemeralContainers": _new(request)}}
     baseline: list[Any] = []
     check_baseline(new, "", baseline)
-    out += [*check_channels(new, ""), *check_env_from(new, ""), *denials("FG-SEC-001", baseline)]
+    out += [*check_joining(new), *denials("FG-SEC-001", baseline)]
     if get_map(template, "spec").get("nodeName") != get_map(request.old, "spec").get("nodeName"):
         found = "moves the pod to a node"
         out.append(Denial("FG-PLACE-001", "spec.nodeName", found, "leave it"))

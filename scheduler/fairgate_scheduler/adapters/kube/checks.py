@@ -1,24 +1,25 @@
 """What a cluster would refuse, or not do, said when it is submitted or configured."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from fairgate_scheduler.adapters.kube.mapping import remarks_on_mapping
 from fairgate_scheduler.adapters.kube.schema import check_manifest
 from fairgate_scheduler.core.manifests import normalize
-from fairgate_scheduler.core.manifests.podsecurity import check_accounts, check_security
+from fairgate_scheduler.core.manifests.placement import PodLimits
+from fairgate_scheduler.core.manifests.podrules import check_job, check_keeping, check_marks
+from fairgate_scheduler.core.manifests.podsecurity import DEFAULT_ACCOUNTS, check_accounts, check_security
 from fairgate_scheduler.core.tenancy import Config, Tenant
-
-DEFAULT_ACCOUNTS: Final = ("default",)
-"""What pods may run as where a tenant's configuration names no service accounts."""
 
 
 def check(manifest: Mapping[str, Any], tenant: Tenant) -> Sequence[str]:
-    """Everything in a tenant's valid RayJob that can not run in a cluster, as sentences."""
+    """Everything in a tenant's valid RayJob that can not run in a cluster, as sentences; the gate says the same."""
     content = normalize(manifest)
     accounts = tenant.service_accounts or DEFAULT_ACCOUNTS
     findings = [*check_manifest(content), *check_security(content), *check_accounts(content, accounts)]
-    return [str(finding) for finding in findings]
+    found = [*check_job(content, PodLimits()), *check_keeping(content), *check_marks(content)]
+    findings += [each.finding for each in found]
+    return [str(finding) for finding in dict.fromkeys(findings)]
 
 
 def remarks(config: Config) -> Sequence[str]:

@@ -1,6 +1,6 @@
 """A manifest as it looks on one option: resources, replicas, hosts, image, environment and start parameters."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -29,6 +29,13 @@ def apply_changes(manifest: Mapping[str, Any], spec: OptionSpec) -> Plain:
         submitter = _change_group({"template": submitter_template(manifest)}, spec.change_of(SUBMITTER), False)
         out["submitterPodTemplate"] = submitter["template"]
     return {**manifest, "spec": out}
+
+
+def variants(manifest: Mapping[str, Any], specs: Sequence[OptionSpec]) -> Iterator[tuple[int, Plain]]:
+    """The options that change something in a (normalized) manifest, by index, each with what it makes of it."""
+    for index, spec in enumerate(specs):
+        if spec.groups and (changed := apply_changes(manifest, spec)) != manifest:
+            yield index, changed
 
 
 def _change_group(group: Plain, change: GroupChange, autoscaled: bool) -> Plain:

@@ -37,6 +37,9 @@ _APPARMOR: Final = "container.apparmor.security.beta.kubernetes.io/"
 _NOT_ALLOWED: Final = "is not allowed: pods of jobs keep to the Pod Security Standard baseline"
 _REMOVE: Final = "remove it"
 
+DEFAULT_ACCOUNTS: Final = ("default",)
+"""What pods may run as where a tenant's configuration names no service accounts."""
+
 
 def templates(manifest: Mapping[str, Any]) -> Iterator[tuple[str, Plain]]:
     """Every pod template of a (normalized) RayJob with its path: head, worker groups, submitter."""
@@ -69,9 +72,12 @@ def check_template(template: Plain, path: str, findings: list[Finding]) -> None:
     for kind in ("initContainers", "containers", "ephemeralContainers"):
         for index, container in enumerate(get_list(spec, kind)):
             _check_container(container, f"{at}.{kind}[{index}]", findings)
-    profiles = get_map(template, "metadata", "annotations")
+    profiles, annotations = (
+        get_map(template, "metadata", "annotations"),
+        f"{path}.metadata.annotations".removeprefix("."),
+    )
     findings += [
-        Finding(child(child(path, "metadata.annotations"), key), _NOT_ALLOWED, _REMOVE)
+        Finding(child(annotations, key), _NOT_ALLOWED, _REMOVE)
         for key, value in profiles.items()
         if key.startswith(_APPARMOR) and value != "runtime/default" and not str(value).startswith("localhost/")
     ]

@@ -12,6 +12,7 @@ from fairgate_scheduler.core.manifests.clusterrules import check_cluster
 from fairgate_scheduler.core.manifests.deletion import check_deletion
 from fairgate_scheduler.core.manifests.findings import MISSING, Finding, did_you_mean
 from fairgate_scheduler.core.manifests.grouprules import check_groups, check_labels
+from fairgate_scheduler.core.manifests.marks import KUEUE
 from fairgate_scheduler.core.manifests.options import HEAD
 from fairgate_scheduler.core.manifests.plain import (
     Plain,
@@ -25,7 +26,6 @@ from fairgate_scheduler.core.manifests.plain import (
 )
 from fairgate_scheduler.core.manifests.pods import pod_requests
 from fairgate_scheduler.core.manifests.raynodes import parse_custom
-from fairgate_scheduler.core.manifests.rewrite import KUEUE
 from fairgate_scheduler.core.manifests.shape import check_shape, without
 
 MAX_NAME: Final = 47

@@ -6,12 +6,10 @@ from typing import Any, Final
 from fairgate_scheduler.core.jobs import Option
 from fairgate_scheduler.core.manifests.changes import apply_changes
 from fairgate_scheduler.core.manifests.charge import is_autoscaled, pods_of_group, submission_mode, submitter_template
+from fairgate_scheduler.core.manifests.marks import KUEUE
 from fairgate_scheduler.core.manifests.options import HEAD, SUBMITTER, OptionSpec
 from fairgate_scheduler.core.manifests.plain import Plain, get_int, get_list, get_map, get_text, normalize
 from fairgate_scheduler.core.tenancy import Config, Flavor
-
-KUEUE: Final = "kueue.x-k8s.io/"
-"""Labels and annotations of this prefix talk to Kueue; an attempt's are ours."""
 
 DROPPED: Final = ("suspend", "deletionStrategy", "ttlSecondsAfterFinished", "clusterSelector", "managedBy")
 """Fields of the spec that an attempt never has: they would keep capacity, or hold back what was admitted."""

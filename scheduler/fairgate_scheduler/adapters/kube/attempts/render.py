@@ -10,11 +10,10 @@ from fairgate_scheduler.core.jobs import Job, Option
 from fairgate_scheduler.core.lifecycle import left_ms
 from fairgate_scheduler.core.manifests import render_for_option, spec_of
 from fairgate_scheduler.core.manifests.charge import submission_mode, submitter_template
+from fairgate_scheduler.core.manifests.marks import RAY_OPTIONS, is_reserved, is_reserved_on_nodes
 from fairgate_scheduler.core.manifests.options import HEAD, SUBMITTER
 from fairgate_scheduler.core.manifests.plain import Plain, get_list, get_map, get_text
-from fairgate_scheduler.core.manifests.rewrite import KUEUE
 from fairgate_scheduler.core.tenancy import Config
-from fairgate_scheduler.documents.annotations import PREFIX
 from fairgate_scheduler.ports import Launch
 
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
@@ -39,13 +38,18 @@ def render(launch: Launch, name: str, request: Mapping[str, Any] | None = None) 
     metadata["name"] = name
     metadata["namespace"] = names.namespace_of(launch.config.tenants[job.tenant])
     metadata["labels"] = {
-        **get_map(metadata, "labels"),
+        **_own(metadata, "labels"),
         **marks,
         names.QUEUE_LABEL: names.LAUNCH_QUEUE,
         **_priority(job, launch.config),
     }
-    annotations = {key: text for key, text in get_map(metadata, "annotations").items() if not _is_reserved(key)}
-    metadata["annotations"] = {**annotations, names.JOB: job.id, names.DIGEST: digest_of(manifest)}
+    told = {key: text for key, text in get_map(metadata, "annotations").items() if key in RAY_OPTIONS}
+    metadata["annotations"] = {
+        **_own(metadata, "annotations"),
+        **told,
+        names.JOB: job.id,
+        names.DIGEST: digest_of(manifest),
+    }
     if request is not None:
         metadata["ownerReferences"] = [_reference(request)]
     return manifest
@@ -76,19 +80,21 @@ def _mark_pods(manifest: Plain, launch: Launch, option: Option, marks: Mapping[s
     head, groups = get_map(cluster, "headGroupSpec"), get_list(cluster, "workerGroupSpecs")
     for name, group in [(HEAD, head), *((get_text(group, "groupName"), group) for group in groups)]:
         group["template"] = _marked(get_map(group, "template"), launch, marks, flavors.get(name))
+        if "labels" in group:  # KubeRay gives them to the pods, too
+            group["labels"] = {
+                key: text for key, text in get_map(group, "labels").items() if not is_reserved_on_nodes(key)
+            }
     if "submitterPodTemplate" in spec:
         spec["submitterPodTemplate"] = _marked(spec["submitterPodTemplate"], launch, marks, flavors.get(SUBMITTER))
 
 
 def _marked(template: Plain, launch: Launch, marks: Mapping[str, str], flavor: str | None) -> Plain:
-    metadata = get_map(template, "metadata")
-    labels = {key: text for key, text in get_map(metadata, "labels").items() if not _is_reserved(key)}
-    annotations = {key: text for key, text in get_map(metadata, "annotations").items() if not _is_reserved(key)}
+    """With our marks. Of its metadata nothing else is kept: pods get all of it, also what would keep them for ever."""
+    own = get_map(template, "metadata")
     placed = {names.FLAVOR: flavor} if flavor else {}
     metadata = {
-        **metadata,
-        "labels": {**labels, **marks, **placed},
-        "annotations": {**annotations, names.JOB: launch.job.id},
+        "labels": {**_own(own, "labels"), **marks, **placed},
+        "annotations": {**_own(own, "annotations"), names.JOB: launch.job.id},
     }
     env = {
         "FAIRGATE_JOB": launch.job.id,
@@ -122,6 +128,6 @@ def _reference(request: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _is_reserved(key: str) -> bool:
-    """Labels and annotations that speak to us or to Kueue, and the copy that kubectl keeps of what was applied."""
-    return key.startswith((PREFIX, KUEUE)) or key == _LAST_APPLIED
+def _own(metadata: Plain, kind: str) -> Plain:
+    """The user's labels or annotations: none that speak to Kueue, KubeRay or us, nor what kubectl keeps for itself."""
+    return {key: text for key, text in get_map(metadata, kind).items() if not is_reserved(key) and key != _LAST_APPLIED}
