@@ -79,6 +79,7 @@ def _cycles(*, is_tiny: bool) -> Iterator[Bench]:
     for pending in (500,) if is_tiny else (10_000, 100_000, 1_000_000):
         bars = (Bar("cold_plan_s", 2), Bar("bytes_per_pending_job", 2_048)) if pending == 100_000 else ()
         yield Bench(f"cycle/{pending}", lambda _, n=pending: decisions.cycle(n, tenants, running), bars)
+    yield Bench("cycle-history", lambda _: decisions.cycle(100 if is_tiny else 100_000, tenants, running, "1h"))
 
 
 def _submits(*, is_tiny: bool) -> Iterator[Bench]:

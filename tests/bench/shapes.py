@@ -74,12 +74,14 @@ class Shape:
         lines = [_line(tenant, kind) for kind in self.classes for tenant in self.leaves]
         return heapq.merge(*lines, key=lambda each: each.due_ms)
 
-    def config(self, *, priority_preemption: bool = True) -> str:
+    def config(self, *, priority_preemption: bool = True, history_half_life: str | None = None) -> str:
         """The configuration as an admin would write it."""
         quota = {"cpu": {"cpu": {"nominal": self.nominal, "borrowing_limit": self.borrowing_limit}}}
         cohorts = [{"id": f"c{number}"} for number in range(self.cohorts)]
         leaves = [{"id": leaf, "parent": f"c{leaf[1:].partition('-')[0]}", "quota": quota} for leaf in self.leaves]
-        switch = {"reclaim": True, "priority_preemption": priority_preemption}
+        switch: dict[str, object] = {"reclaim": True, "priority_preemption": priority_preemption}
+        if history_half_life is not None:
+            switch["history_half_life"] = history_half_life
         flavors = {"cpu": {"default_for_cpu_pods": True}}
         return json.dumps({"version": 1, "flavors": flavors, "tenants": cohorts + leaves, "policy": switch})
 
