@@ -204,6 +204,19 @@ def test_in_a_namespace_of_nobody_it_is_refused(world: World) -> None:
     assert world.status(namespace="elsewhere")["message"] == "this namespace belongs to no tenant of Fairgate"
 
 
+@pytest.mark.parametrize("namespace", ["team-vision", "elsewhere"])
+def test_what_has_ended_is_left_alone_even_by_a_service_that_never_knew_it(world: World, namespace: str) -> None:
+    """Its store was lost, or its tenant is not configured any more."""
+    world.apply(namespace=namespace)
+    ended = {"jobStatus": "SUCCEEDED", "jobDeploymentStatus": "Complete", "endTime": "2025-12-01T11:59:40Z"}
+    world.api.patch(RAY_JOB, "train", {"status": ended}, namespace, subresource="status")
+    world.step(2)
+    world.apply(gpus=2, namespace=namespace)
+    world.step(2)
+    assert world.status(namespace=namespace) == ended
+    assert world.events() == []
+
+
 def test_nothing_is_lost_when_the_server_can_not_be_written_to(world: World) -> None:
     for _ in range(3):
         world.api.faults.fail("patch", "rayjobs")

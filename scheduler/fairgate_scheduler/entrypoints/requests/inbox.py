@@ -16,7 +16,7 @@ from fairgate_scheduler.adapters.kube.reports import Reports
 from fairgate_scheduler.core.manifests import ManifestError, canonical
 from fairgate_scheduler.core.manifests.plain import get_map, get_text
 from fairgate_scheduler.entrypoints.requests.essence import essence_of
-from fairgate_scheduler.entrypoints.requests.progress import differs, refusal, status_of
+from fairgate_scheduler.entrypoints.requests.progress import REFUSED, differs, refusal, status_of
 from fairgate_scheduler.service import applied
 from fairgate_scheduler.service.app import App
 from fairgate_scheduler.service.cancel import cancel
@@ -111,12 +111,12 @@ class Inbox:
         if known is not None and known.content == essence:
             return True
         tenant = self._tenant_of(request)
+        job = known.job if known else (applied.find(self._app, tenant, uid) or "" if tenant else "")
+        if _is_over(request) and not (known and job):
+            self._taken[uid] = _Taken(job, essence)  # it has ended, and shows it; also if we have no record of it
+            return True
         if tenant is None:
             return self._refuse(uid, request, essence, NotFound("this namespace belongs to no tenant of Fairgate"))
-        job = known.job if known else applied.find(self._app, tenant, uid) or ""
-        if not known and job and _is_over(request):
-            self._taken[uid] = _Taken(job, essence)  # it has ended, and shows it
-            return True
         wanted = SubmitRequest(
             tenant=tenant,
             job_id=None,
@@ -247,4 +247,7 @@ def _is_leaving(request: Manifest) -> bool:
 
 
 def _is_over(request: Manifest) -> bool:
-    return get_text(get_map(request, "status"), "jobDeploymentStatus") in ("Complete", "Failed")
+    """Whether it shows the end of a job: not that it was refused."""
+    status = get_map(request, "status")
+    is_refused = get_text(status, "reason") == REFUSED
+    return get_text(status, "jobDeploymentStatus") in ("Complete", "Failed") and not is_refused

@@ -13,6 +13,8 @@ from fairgate_scheduler.core.snapshot import HoldReason
 from fairgate_scheduler.service.views import JobView
 
 _NO_CLUSTER: Final = "fairgate-no-cluster"
+REFUSED: Final = "ValidationFailed"
+"""The reason that a request shows which can not be a job."""
 _WORDS: Final = {
     JobState.PENDING: "PENDING",
     JobState.ADMITTED: "PENDING",
@@ -45,7 +47,7 @@ def refusal(message: str, uid: str, now_ms: int) -> dict[str, Any]:
     return {
         "jobStatus": "FAILED",
         "jobDeploymentStatus": "Failed",
-        "reason": "ValidationFailed",
+        "reason": REFUSED,
         "message": message,
         "rayClusterName": f"{_NO_CLUSTER}-{uid}",
         "endTime": timestamp(now_ms),
