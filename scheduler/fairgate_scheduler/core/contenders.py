@@ -82,6 +82,7 @@ class Field:
         self.spent = snapshot.spent
         self.history = in_points(self.tree, snapshot.history)
         self.has_budgets = any(tenant.budget is not None for tenant in self.config.tenants.values())
+        self._no_budgets = BudgetBooks(self.tree, {}, now_ms)
         self._allowed = {leaf: self._allowed_by_path(leaf) for leaf in self.tree.leaves}
 
     @property
@@ -147,8 +148,8 @@ class Field:
         return used_by(self.config, contender.running.attempt, self.now_ms)
 
     def budget_books(self) -> BudgetBooks:
-        """The books of the budgets, with what is spent."""
-        return BudgetBooks(self.tree, self.spent, self.now_ms)
+        """The books of the budgets, with what is spent. If there are none the same ones each time: they stay empty."""
+        return BudgetBooks(self.tree, self.spent, self.now_ms) if self.has_budgets else self._no_budgets
 
     def usable(self, job: Job) -> tuple[Choice, ...]:
         """The options that a job could take if nothing else ran, its wait for earlier ones left aside."""
