@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 from fairgate_scheduler.core.contenders import Choice, Contender, Field, rank_of
@@ -9,6 +10,9 @@ from fairgate_scheduler.core.jobs import Fallback, Job, Option
 
 _KNOWN_MAX: Final = 100_000
 """So many kinds are remembered. Beyond that equal jobs may get different kinds: that costs time and changes nothing."""
+
+_SEEN_MAX: Final = 10_000
+"""So many tuples of options are known by what they are, not by what they say; they live as long as that."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +46,9 @@ class Kinds:
     def __init__(self, field: Field) -> None:
         self._field = field
         self._known: dict[Hashable, Kind] = {}
+        self._numbers: dict[Hashable, int] = {}
+        self._next_number = count()
+        self._seen: dict[int, tuple[tuple[Option, ...], int]] = {}
 
     def contender(self, job: Job) -> Contender:
         """A pending job at the instant of the field, with its kind as its group if it is of one."""
@@ -57,7 +64,7 @@ class Kinds:
         waited, blocked = now_ms - job.pending_since_ms >= job.fallback_after_ms, frozenset[int]()
         if job.backoff:
             blocked = frozenset(index for index, until_ms in job.backoff.items() if until_ms > now_ms)
-        key: Hashable = (job.tenant, job.priority, waited, blocked, *map(_looks, job.options))
+        key: Hashable = (job.tenant, job.priority, waited, blocked, self._number(job.options))
         if self._field.counts_time:
             key = (key, *self._times(job, waited=waited))
         known = self._known.get(key)
@@ -67,6 +74,20 @@ class Kinds:
                 self._known.clear()
             known = self._known[key] = Kind(made.leaf, job.priority, made.choices, made.is_claimant)
         return known
+
+    def _number(self, options: tuple[Option, ...]) -> int:
+        """Options that look the same have the same number. Equal jobs mostly share theirs, so few are looked at."""
+        seen = self._seen.get(id(options))
+        if seen is None:
+            looks = tuple(map(_looks, options))
+            if looks not in self._numbers:
+                if len(self._numbers) >= _KNOWN_MAX:
+                    self._numbers.clear()
+                self._numbers[looks] = next(self._next_number)
+            if len(self._seen) >= _SEEN_MAX:
+                self._seen.clear()
+            seen = self._seen[id(options)] = options, self._numbers[looks]
+        return seen[1]
 
     def _times(self, job: Job, *, waited: bool) -> Iterator[Hashable]:
         """What of its times tells a job apart: what is left of its work and how fast it runs, and of a claimant when
