@@ -69,7 +69,7 @@ class Serving:
         try:
             pair = self._source.step()
             if pair != self._served:
-                _load(self.context, pair)
+                load(self.context, pair)
                 self._served = pair
         except (ApiError, OSError, ValueError) as error:
             if self._served is None:
@@ -89,7 +89,7 @@ def keep_serving(serving: Serving, address: tuple[str, int], stopping: threading
         serving.step(address)
 
 
-def _load(context: ssl.SSLContext, pair: Pair) -> None:
+def load(context: ssl.SSLContext, pair: Pair) -> None:
     """Python loads keys from files only: they are there for a moment, for this user alone."""
     descriptor, name = tempfile.mkstemp()
     try:

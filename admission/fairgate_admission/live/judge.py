@@ -21,7 +21,8 @@ from fairgate_admission.live.exceptions import excepted
 from fairgate_admission.live.world import LiveWorld
 from fairgate_admission.review import review
 
-_MANY_MS: Final = 1_000
+_SECOND_MS: Final = 1_000
+_NOT_READ: Final = "FG-LOOK-001"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,12 @@ class Judge:
             return Judgement(verdict("The request", wrong))
         world = LiveWorld(self.api, self.books, self.settings)
         found = review(request, world)
+        if any(each.rule == _NOT_READ for each in found.denials):
+            return Judgement(found)
         try:
             return self._finish(request, world, found)
         except LookupFailedError as error:
-            denial = Denial("FG-LOOK-001", "", f"{error.what} could not be read", "try again")
+            denial = Denial(_NOT_READ, "", f"{error.what} could not be read", "try again")
             return Judgement(verdict(request.subject, [*found.denials, denial]))
 
     def _finish(self, request: Request, world: LiveWorld, found: Verdict) -> Judgement:
@@ -66,7 +69,7 @@ class Judge:
             found = verdict(request.subject, _forged(request))
         if found.allowed:
             return Judgement(found, tenant, held, warnings=self._advice(request, tenant))
-        now = datetime.fromtimestamp(self.clock.now_ms() / _MANY_MS, UTC)
+        now = datetime.fromtimestamp(self.clock.now_ms() / _SECOND_MS, UTC)
         names_of = excepted(self.api, request, frozenset(each.rule for each in found.denials), now)
         if names_of is None:
             return Judgement(found, tenant, held)
@@ -82,7 +85,7 @@ class Judge:
         wait = f"Fairgate: it is a request and waits its turn; {waiting.pending} jobs of {tenant} wait already"
         if waiting.usual_ms is None:
             return (wait,)
-        usual = format_duration(waiting.usual_ms // _MANY_MS * _MANY_MS)
+        usual = format_duration(waiting.usual_ms // _SECOND_MS * _SECOND_MS)
         return (wait, f"Fairgate: of the jobs of {tenant} that started last, half waited less than {usual}")
 
 
