@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from fairgate_scheduler.adapters.kube.api.errors import GoneError
+from fairgate_scheduler.adapters.kube.api.errors import GoneError, UnavailableError
 from fairgate_scheduler.adapters.kube.api.kinds import EVENT, NAMESPACE, POD, RAY_CLUSTER, RAY_JOB, WORKLOAD
 from fairgate_scheduler.core.lifecycle import Observation, Phase
 from fairgate_scheduler.ports import Launch
@@ -85,6 +85,21 @@ def test_what_kuberay_gives_up_has_failed_and_leaves_nothing(
     rig.runner.forget(launch.job.id, 1)
     rig.wait_until(lambda: is_clean(rig))
     assert rig.count_starts(launch) == 1
+
+
+@pytest.mark.parametrize("nth", [1, 2, 3])
+def test_notice_reaches_every_pod_though_we_die_while_it_is_given(rig: KubeRig, nth: int) -> None:
+    launch = running(rig, Kind.STUBBORN)
+    rig.api.faults.fail("patch", "pods", nth=nth)
+    with pytest.raises(UnavailableError):
+        rig.runner.stop(launch.job.id, 1, "preempted")
+    rig.restart()
+    rig.runner.stop(launch.job.id, 1, "preempted")
+    rig.runner.observe()
+    notices = {pod["metadata"]["annotations"].get("fairgate.internal/notice") for pod in rig.api.list(POD).items}
+    assert len(notices) == 1
+    assert notices.pop()
+    wait_for(rig, Phase.STOPPED, is_gone=True)
 
 
 def test_kueue_evicts_an_attempt(rig: KubeRig) -> None:

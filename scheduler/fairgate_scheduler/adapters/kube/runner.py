@@ -105,12 +105,12 @@ class KubeRunner:
         notice = json.dumps({"reason": reason, "at_ms": now_ms, "kill_at_ms": kill_at_ms})
         marks = {names.NOTICE: notice, names.STOP_AT: _timestamp(kill_at_ms)}
         self._annotate(trace.ray_job, marks)
-        for pod in trace.pods:
-            if get_text(get_map(pod, "status"), "phase") not in _POD_ENDS:
-                self._annotate_pod(pod, {names.NOTICE: notice})
+        self._pass_on(trace, notice)
 
     def observe(self) -> Sequence[Observation]:
-        """See ``ports.Runner``. Ends what is over its grace period or is not what was admitted. Raises ApiError."""
+        """See ``ports.Runner``. Ends what is over its grace period or is not what was admitted, and passes on notice to
+        pods that have not got it: we may have died in between, and pods may have come since. Raises ApiError.
+        """
         self._assert_complete()
         traces = collect(self._scene.objects())
         now_ms = self._clock.now_ms()
@@ -128,6 +128,8 @@ class KubeRunner:
             elif not sighting.is_ended and _is_due(trace, now_ms):
                 self._ending.setdefault(key, (Phase.STOPPED, "its grace period was over"))
                 self._end(trace)
+            elif not sighting.is_ended:
+                self._pass_on(trace, noticed(trace.ray_job) if trace.ray_job else "")
         self._remember(seen, now_ms)
         return [each for key, each in self._seen.items() if key not in self._forgotten]
 
@@ -207,6 +209,13 @@ class KubeRunner:
             self._api.patch(RAY_JOB, metadata["name"], patch, metadata["namespace"])
         except NotFoundError:
             return  # it has ended already
+
+    def _pass_on(self, trace: Trace, notice: str) -> None:
+        """Show a notice to the programs in the pods."""
+        for pod in trace.pods if notice else ():
+            has_ended = get_text(get_map(pod, "status"), "phase") in _POD_ENDS
+            if not has_ended and get_text(get_map(pod, "metadata", "annotations"), names.NOTICE) != notice:
+                self._annotate_pod(pod, {names.NOTICE: notice})
 
     def _annotate_pod(self, pod: Manifest, marks: Mapping[str, str]) -> None:
         metadata = pod["metadata"]
