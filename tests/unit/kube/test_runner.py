@@ -183,6 +183,18 @@ def test_what_has_ended_and_is_deleted_before_we_looked_again_keeps_its_end(rig:
     assert wait_for(rig, Phase.SUCCEEDED, is_gone=True).exit_code == 0
 
 
+def test_pods_that_can_not_be_seen_are_not_gone(rig: KubeRig) -> None:
+    """The RayJob is deleted while the watch of pods is lost: what it had is given to nobody before we see again."""
+    launch = rig.launch_of(Kind.LONG, "train")
+    rig.runner.launch(launch)
+    rig.api.faults.fail("watch", "pods")  # before the first pod is seen
+    with pytest.raises(UnavailableError, match="the cluster can not be seen now: pods: connection refused"):
+        wait_for(rig, Phase.RUNNING)
+    rig.kill(launch)
+    assert see(rig) is not None
+    wait_for(rig, Phase.LOST, is_gone=True)
+
+
 @pytest.mark.parametrize("plural", ["rayjobs", "rayclusters", "workloads", "pods", "nodes"])
 def test_a_watch_that_is_lost_for_minutes_and_then_too_old_loses_nothing(rig: KubeRig, plural: str) -> None:
     launch = running(rig)
@@ -192,6 +204,8 @@ def test_a_watch_that_is_lost_for_minutes_and_then_too_old_loses_nothing(rig: Ku
         assert wait_for(rig, Phase.RUNNING).is_gone is False
     rig.scene.is_behind = False
     rig.api.faults.fail("watch", plural, error=GoneError("too old"))
+    with pytest.raises(UnavailableError, match="too old"):
+        see(rig)
     for _ in range(5):
         rig.clock.advance(1_000)
         assert wait_for(rig, Phase.RUNNING).is_gone is False

@@ -76,13 +76,13 @@ class KubeRunner:
         return remarks(config)
 
     def capacity(self, config: Config) -> Mapping[Row, Amount]:
-        """See ``ports.Runner``. Raises UnavailableError before the nodes were seen."""
-        self._assert_complete()
+        """See ``ports.Runner``. Raises UnavailableError while the nodes can not be seen."""
+        self._assert_seen()
         return capacity(config, self._scene.nodes(), self._scene.pods())
 
     def launch(self, launch: Launch) -> None:
         """See ``ports.Runner``. Raises ApiError, OccupiedError."""
-        self._assert_complete()
+        self._assert_seen()
         key, uid = (launch.job.id, launch.attempt.number), launch.job.uid
         traces = collect(self._scene.objects())
         for trace in traces.values():
@@ -111,7 +111,7 @@ class KubeRunner:
         """See ``ports.Runner``. Ends what is over its grace period or is not what was admitted, and passes on notice to
         pods that have not got it: we may have died in between, and pods may have come since. Raises ApiError.
         """
-        self._assert_complete()
+        self._assert_seen()
         traces = collect(self._scene.objects())
         now_ms = self._clock.now_ms()
         nodes = lost_nodes(self._scene.nodes())
@@ -157,9 +157,12 @@ class KubeRunner:
             return LogChunk(b"", offset, is_end=trace is None)
         return _chunk(kept.data, offset, limit, is_whole=True, first=kept.offset)
 
-    def _assert_complete(self) -> None:
+    def _assert_seen(self) -> None:
+        """While a kind of object is not watched, what is missing says nothing: no end is told and nothing begun."""
         if not self._scene.is_complete:
             raise UnavailableError("the cluster was not seen completely yet")
+        if troubles := self._scene.troubles:
+            raise UnavailableError(f"the cluster can not be seen now: {'; '.join(troubles)}")
 
     def _look(self, trace: Trace) -> Observation:
         nodes = lost_nodes(self._scene.nodes())
