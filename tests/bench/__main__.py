@@ -99,7 +99,9 @@ def main() -> int:
     options = _options()
     known = list(benches(options))
     only = options.only + ([KUEUE, OURS] if options.kueue else [])
-    chosen = [each for each in known if not only or any(each.name.startswith(one) for one in only)]
+    whole = {each.name for each in known}.intersection(only)  # these mean just themselves
+    begins = tuple(set(only) - whole)
+    chosen = [each for each in known if not only or each.name in whole or each.name.startswith(begins)]
     if not chosen:
         sys.stderr.write(f"no such benchmark; there are: {', '.join(each.name for each in known)}\n")
         return 1
@@ -123,7 +125,7 @@ def _run(bench: Bench) -> Figures:
 
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python tests/bench", description=__doc__)
-    parser.add_argument("only", nargs="*", metavar="NAME", help="how the names of the benchmarks to run begin")
+    parser.add_argument("only", nargs="*", metavar="NAME", help="benchmarks to run, or how their names begin")
     parser.add_argument("--kueue", action="store_true", help="build and run Kueue's own test, then ours")
     parser.add_argument("--trace", type=Path, metavar="FILE", help="a log in Philly's format, for replay/philly")
     parser.add_argument("--tiny", action="store_true", help="try the harness out")
