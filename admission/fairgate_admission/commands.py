@@ -80,6 +80,10 @@ def serve(
         notice_s=notice,
         settings=settings,
     )
+    _run(options)
+
+
+def _run(options: Options) -> None:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     try:
         run_gate(options, until_signal)

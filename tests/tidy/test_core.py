@@ -9,6 +9,8 @@ IMPORTS_ALLOWED = {
 }  # fmt: skip
 # `hash` and `id` differ from process to process, so an order made of them does too.
 NAMES_BANNED = {"__import__", "breakpoint", "eval", "exec", "float", "globals", "hash", "id", "input", "open", "print"}
+# What was told from an object is kept for that very object, which is held meanwhile: no order comes of it.
+BY_IDENTITY = {f"{CORE}.kinds": {"id"}}
 EXACT_MATH = {"ceil", "comb", "floor", "gcd", "isqrt", "lcm", "prod"}
 KINDS_BANNED = (ast.AsyncFunctionDef, ast.Await, ast.AsyncFor, ast.AsyncWith, ast.Global)
 
@@ -30,7 +32,7 @@ def test_core_is_exact_and_deterministic(modules, report):
             f"{module.path}:{node.lineno}: the core never uses {what}"
             for module in _core(modules)
             for node in ast.walk(module.tree)
-            if (what := _banned(node))
+            if (what := _banned(node)) and what not in BY_IDENTITY.get(module.name, ())
         ]
     )
 
