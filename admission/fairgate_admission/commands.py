@@ -59,9 +59,6 @@ def serve(
     scheduler: Annotated[list[str] | None, typer.Option(help="One that tenants' pods may use.")] = None,
 ) -> None:
     """Answer the API server until SIGTERM. One line of JSON for each decision goes to standard output."""
-    where, _, port = listen.rpartition(":")
-    if not port.isdigit():
-        raise typer.BadParameter("write HOST:PORT", param_hint="--listen")
     settings = Settings(
         priority_classes=tuple(priority_class or ()),
         runtime_classes=tuple(runtime_class or ()),
@@ -71,7 +68,7 @@ def serve(
         store=store,
         kubeconfig=kubeconfig,
         context=context,
-        address=(where, int(port)),
+        address=_address(listen),
         namespace=namespace,
         hosts=tuple(host or (f"{SERVICE}.{namespace}.svc",)),
         tls_folder=tls_folder,
@@ -81,6 +78,13 @@ def serve(
         settings=settings,
     )
     _run(options)
+
+
+def _address(listen: str) -> tuple[str, int]:
+    where, _, port = listen.rpartition(":")
+    if not port.isdigit():
+        raise typer.BadParameter("write HOST:PORT", param_hint="--listen")
+    return where, int(port)
 
 
 def _run(options: Options) -> None:
