@@ -93,7 +93,9 @@ def test_notice_reaches_every_pod_though_we_die_while_it_is_given(rig: KubeRig, 
     rig.api.faults.fail("patch", "pods", nth=nth)
     with pytest.raises(UnavailableError):
         rig.runner.stop(launch.job.id, 1, "preempted")
+    rig.clock.advance(60_000)  # more than the grace period: it has not begun yet
     rig.restart()
+    assert wait_for(rig, Phase.RUNNING).is_gone is False
     rig.runner.stop(launch.job.id, 1, "preempted")
     rig.runner.observe()
     notices = {pod["metadata"]["annotations"].get("fairgate.internal/notice") for pod in rig.api.list(POD).items}

@@ -104,8 +104,8 @@ class KubeRunner:
         kill_at_ms = now_ms + (self._settings.grace_ms if has_begun else 0)
         notice = json.dumps({"reason": reason, "at_ms": now_ms, "kill_at_ms": kill_at_ms})
         marks = {names.NOTICE: notice, names.STOP_AT: _timestamp(kill_at_ms)}
+        self._pass_on(trace, notice)  # first: the time runs from the mark on the RayJob, whatever becomes of us
         self._annotate(trace.ray_job, marks)
-        self._pass_on(trace, notice)
 
     def observe(self) -> Sequence[Observation]:
         """See ``ports.Runner``. Ends what is over its grace period or is not what was admitted, and passes on notice to
