@@ -23,6 +23,7 @@ import decisions  # noqa: E402
 import endtoend  # noqa: E402
 import kueue_itself  # noqa: E402
 import replaying  # noqa: E402
+import reviewing  # noqa: E402
 import submitting  # noqa: E402
 from report import Bar, Comparison, Figures, compared, judged, keep  # noqa: E402
 from shapes import BASELINE, LARGE, Shape  # noqa: E402
@@ -52,6 +53,9 @@ def benches(options: argparse.Namespace) -> Iterator[Bench]:
     yield from _loads(baseline, large, options.longest)
     yield from _cycles(is_tiny=options.tiny)
     yield from _submits(is_tiny=options.tiny)
+    times = 1 if options.tiny else 20
+    yield Bench("gate/review", lambda _: reviewing.review(times), (Bar("p99_ms", 5),))
+    yield Bench("gate/https", lambda _: reviewing.https(times))
     if options.trace is not None:
         yield Bench("replay/philly", lambda _: replaying.philly(options.trace), (Bar("wall_s", 60),))
 

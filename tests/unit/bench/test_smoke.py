@@ -12,8 +12,8 @@ BENCH = Path(__file__).parents[2] / "bench"
 
 @pytest.mark.parametrize(
     ("names", "count"),
-    [(["kueue/unary", "large/decisions", "cycle"], 3), (["submit/bulk", "recovery"], 2)],
-    ids=["loads", "submits"],
+    [(["kueue/unary", "large/decisions", "cycle"], 3), (["submit/bulk", "recovery"], 2), (["gate"], 2)],
+    ids=["loads", "submits", "gate"],
 )
 def test_the_benchmarks_run(tmp_path: Path, names: list[str], count: int) -> None:
     out = tmp_path / "bench.json"
@@ -23,7 +23,7 @@ def test_the_benchmarks_run(tmp_path: Path, names: list[str], count: int) -> Non
     results = json.loads(out.read_text())["results"]
     assert len(results) == count
     assert all(result["bench"] in done.stdout for result in results)
-    assert "jobs" in results[0]
+    assert results[0].keys() & {"jobs", "reviews"}
 
 
 def test_a_benchmark_that_is_not_there_is_an_error(tmp_path: Path) -> None:
