@@ -135,6 +135,15 @@ def test_it_is_suspended_by_hand(rig: KubeRig) -> None:
     assert rig.count_starts(launch) == 1
 
 
+def test_it_was_suspended_and_begun_anew_before_we_looked(rig: KubeRig) -> None:
+    """Kueue does that when its Workload is deleted by hand and there is room, in no time."""
+    launch = running(rig)
+    patch(rig, launch, {"jobDeploymentStatus": "Initializing", "jobStatus": "", "rayClusterName": "train-again"})
+    wait_for(rig, Phase.LOST, is_gone=True)
+    assert len(diverged(rig)) == 1
+    assert is_clean(rig)
+
+
 def test_its_workload_is_deleted_by_hand(rig: KubeRig) -> None:
     """Kueue makes another Workload that reserves nothing yet, and has the RayJob suspended."""
     launch = running(rig)
@@ -162,7 +171,7 @@ def test_a_retry_within_an_attempt_is_the_same_attempt_until_both_clusters_are_g
     for name in ("uid", "resourceVersion", "creationTimestamp"):
         second["metadata"].pop(name, None)
     rig.api.create(RAY_CLUSTER, second)
-    patch(rig, launch, {"jobDeploymentStatus": "Retrying", "failed": 1})
+    patch(rig, launch, {"jobDeploymentStatus": "Retrying", "failed": 1, "rayClusterName": "train-again"})
     assert wait_for(rig, Phase.STARTING).is_gone is False
     patch(rig, launch, {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"})
     set_condition(rig, "Finished", "True", "")

@@ -62,6 +62,7 @@ class KubeRunner:
         self._forgotten: set[AttemptKey] = set()
         self._kept: set[AttemptKey] = set()
         self._ending: dict[AttemptKey, tuple[Phase, str]] = {}
+        self._clusters: dict[AttemptKey, str] = {}
 
     def check(self, manifest: Mapping[str, Any], tenant: Tenant) -> Sequence[str]:
         """See ``ports.Runner``."""
@@ -117,6 +118,9 @@ class KubeRunner:
         nodes = lost_nodes(self._scene.nodes())
         seen: dict[AttemptKey, Observation] = {}
         for key, trace in traces.items():
+            if trace.clusters:
+                self._clusters.setdefault(key, trace.clusters[0]["metadata"]["name"])
+            trace.first_cluster = self._clusters.get(key, "")
             sighting = see(trace, nodes, now_ms, self._settings.patience)
             if sighting.diverged:
                 sighting = see(self._reread(trace), nodes, now_ms, self._settings.patience)
@@ -252,6 +256,7 @@ class KubeRunner:
         gone = {key: self._vanished(self._seen[key]) for key in sorted(vanished)}
         self._forgotten &= seen.keys()
         self._kept &= seen.keys()
+        self._clusters = {key: name for key, name in self._clusters.items() if key in seen}
         self._ending = {key: each for key, each in self._ending.items() if key in seen or key in gone}
         self._seen = {**gone, **self._launched, **seen}
 

@@ -14,7 +14,7 @@ from fairgate_scheduler.adapters.kube.api import Manifest
 from fairgate_scheduler.adapters.kube.attempts import digest_of
 from fairgate_scheduler.adapters.kube.watching.traces import Trace
 from fairgate_scheduler.core.lifecycle import Observation, Phase
-from fairgate_scheduler.core.manifests.plain import get_list, get_map, get_text, is_true
+from fairgate_scheduler.core.manifests.plain import get_int, get_list, get_map, get_text, is_true
 
 _EXIT_CODE: Final = re.compile(r"exit code (-?[0-9]{1,4})\b")
 _ENDED: Final = ("Complete", "Failed")
@@ -151,6 +151,13 @@ def _is_taken_back(trace: Trace) -> bool:
     )
 
 
+def _is_begun_anew(trace: Trace) -> bool:
+    """Whether it has another cluster than at first, and not because KubeRay tries again what has failed."""
+    status = get_map(trace.ray_job, "status")
+    cluster = get_text(status, "rayClusterName") or trace.first_cluster
+    return bool(trace.first_cluster) and cluster != trace.first_cluster and get_int(status, "failed", 0) == 0
+
+
 def _divergence(trace: Trace, now_ms: int, patience: Patience) -> str:
     """Why an attempt that lives is not what we admitted."""
     ray_job, workload = trace.ray_job, trace.workload
@@ -164,7 +171,7 @@ def _divergence(trace: Trace, now_ms: int, patience: Patience) -> str:
     if is_evicted:
         return f"Kueue evicted it: {reason}: {message}"
     if condition(workload, "QuotaReserved")[0]:
-        return "its RayJob was suspended" if _is_taken_back(trace) else ""
+        return "its RayJob was suspended" if _is_taken_back(trace) or _is_begun_anew(trace) else ""
     created_ms = instant_ms(get_text(metadata, "creationTimestamp"))
     if created_ms is not None and now_ms - created_ms > patience.reserve_ms:
         what = condition(workload, "QuotaReserved")[2] if workload else "it has no Workload"

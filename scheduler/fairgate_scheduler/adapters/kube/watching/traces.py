@@ -15,7 +15,9 @@ _CLUSTER_OF: Final = "ray.io/originated-from-cr-name"
 
 @dataclass(slots=True)
 class Trace:
-    """What there is of one attempt. ``uid``: that of its job; "" is not known any more."""
+    """What there is of one attempt. ``uid``: that of its job; "" is not known any more. ``first_cluster``: the name of
+    the first RayCluster that it was seen with; "" is not known.
+    """
 
     job: str
     number: int
@@ -24,6 +26,7 @@ class Trace:
     workload: Manifest | None = None
     clusters: list[Manifest] = field(default_factory=list)
     pods: list[Manifest] = field(default_factory=list)
+    first_cluster: str = ""
 
     @property
     def key(self) -> AttemptKey:
