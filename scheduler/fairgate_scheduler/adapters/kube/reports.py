@@ -36,7 +36,8 @@ class Reports:
         if self.tell(about, "Warning", reason, message):
             self.counts[reason] += 1
             metadata = about["metadata"]
-            place = f"{about.get('kind')} {metadata.get('namespace')}/{metadata['name']}"
+            namespace = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+            place = f"{about.get('kind')} {namespace}{metadata['name']}"
             _logger.warning("%s: %s: %s", place, reason, message)
 
     def tell(self, about: Manifest, kind: str, reason: str, message: str) -> bool:
