@@ -19,6 +19,7 @@ SERVER_COMMANDS: Final = {
     "demo": "See fair sharing at work on this machine.",
     "kube": "What a Kubernetes cluster gets of a configuration, and what is in it.",
     "import": "Make a configuration out of what there is.",
+    "gate": "The gate in front of a cluster's accelerators.",
 }
 _ANYTHING: Final = {"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []}
 
