@@ -13,6 +13,11 @@ LONGEST_WAIT_S: Final = 60.0
 """Nothing is due later than this: a clock that was set back must not put the loop to sleep for hours."""
 
 
+REST_S: Final = 0.01
+"""The least time between two turns, whatever is committed meanwhile: single submits come in hundreds a second, and a
+turn for each of them would take the disk and the processor from the others."""
+
+
 class SystemClock:
     """The machine's time of day."""
 
@@ -49,6 +54,7 @@ class Loop:
         while not self._is_stopping.is_set() and not self._is_lost():
             seen = self._app.changes.count
             self._scheduler.turn()
+            self._is_stopping.wait(REST_S)
             if self._app.changes.count == seen and not self._is_stopping.is_set():
                 self._app.changes.wait(seen, self._wait_s())
 
