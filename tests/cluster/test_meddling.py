@@ -1,0 +1,105 @@
+"""Whatever people change by hand, nothing starts that was not admitted, and every attempt starts once."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+from driving import driven, program
+from fairgate import Client
+from fairgate_scheduler.testing.server_process import ServerProcess
+from rig.kubectl import Kubectl
+from rig.target import Target
+from rig.waiting import until
+from serving import serving
+from witness import GPU, witness
+
+CONFIG = """
+version: 1
+flavors:
+  h100:
+    resource: nvidia.com/gpu
+    node_labels: {cloud.google.com/gke-accelerator: nvidia-h100-80gb}
+  cpu: {node_labels: {pool: cpu}, default_for_cpu_pods: true}
+tenants:
+  - {id: mill}
+  - {id: meddled, parent: mill, quota: {h100: {nvidia.com/gpu: {nominal: 2}}}}
+"""
+NAMESPACE = "--namespace=meddled"
+LONG = "import ray, time\nray.init()\ntime.sleep(1000)"
+LONG_S = 200
+
+pytestmark = pytest.mark.timeout(1500)  # real Ray on two cores that others use, too
+
+
+@pytest.fixture
+def server(cluster: Target) -> Iterator[ServerProcess]:
+    kubectl = cluster.kubectl()
+    kubectl("delete", "rayjobs", "--all", NAMESPACE)  # of a run before this one
+    with serving(cluster, CONFIG) as server:
+        until("the tenant's queues", 60, lambda: len(kubectl.get("localqueues", NAMESPACE)) == 2)
+        yield server
+
+
+@pytest.mark.cluster
+def test_what_is_changed_by_hand_converges_and_starts_nothing(cluster: Target, server: ServerProcess) -> None:
+    kubectl = cluster.kubectl()
+    kubectl.apply(program("meddled", "asked", LONG))
+    request = driven(cluster.ray_image, "asked", {GPU: 1})
+    request["metadata"] |= {"namespace": "meddled", "labels": {"kueue.x-k8s.io/queue-name": "inbox"}}
+    direct = yaml.safe_dump(driven(cluster.ray_image, "direct", {GPU: 1}))
+    with (
+        Client(server.address, token_file=server.token_file, timeout_s=30) as client,
+        witness(kubectl, ["meddled"]) as seen,
+    ):
+        kubectl.apply(request)
+        job = client.submit(direct, tenant="meddled", time_limit="20m").name
+        for name in ("asked", "direct"):
+            until(
+                f"attempt 1 of {name} has a cluster", LONG_S, lambda name=name: bool(seen.clusters[f"meddled/{name}-1"])
+            )
+
+        kubectl(
+            "patch", "rayjob", "asked", NAMESPACE, "--type=merge", f"--patch={json.dumps({'spec': {'suspend': False}})}"
+        )
+        until("the request is suspended again", 60, lambda: bool(_get(kubectl, "rayjobs", "asked")["spec"]["suspend"]))
+        _delete_workload(kubectl, "asked")
+
+        _delete_workload(kubectl, "direct-1")
+        until("attempt 2 has a cluster", LONG_S, lambda: bool(seen.clusters["meddled/direct-2"]))
+        reasons = {
+            each["reason"] for each in kubectl.get("events", NAMESPACE, "--field-selector=involvedObject.name=direct-1")
+        }
+        assert "Diverged" in reasons
+        assert "CreatedRayJobSubmitter" not in reasons
+
+        kubectl("delete", "rayjob", "asked-1", NAMESPACE, "--wait=false")
+        until("attempt 2 has a cluster", LONG_S, lambda: bool(seen.clusters["meddled/asked-2"]))
+
+        kubectl("delete", "namespace", "meddled", longest_s=180)
+        until("the queues are there again", LONG_S, lambda: len(kubectl.get("localqueues", NAMESPACE)) == 2)
+        until("the request counts as deleted", LONG_S, lambda: client.get("meddled/asked").state == "CANCELLED")
+        kubectl.apply(program("meddled", "direct", LONG))
+        until("the other job goes on", LONG_S, lambda: bool(seen.clusters["meddled/direct-3"]))
+        client.cancel(job)
+        assert client.wait(job, timeout_s=LONG_S).state == "CANCELLED"
+        until("all is gone", LONG_S, lambda: not kubectl.get("rayjobs,workloads,pods", NAMESPACE))
+    attempts = {f"meddled/{name}" for name in ("asked-1", "asked-2", "direct-1", "direct-2", "direct-3")}
+    assert {name: len(uids) for name, uids in seen.uids.items()} == dict.fromkeys(attempts, 1)
+    # Kueue makes another Workload for what has lost its own, and lets it begin anew: that is ended before it runs.
+    assert seen.clusters["meddled/direct-1"]
+    for name, clusters in seen.clusters.items():
+        assert len(clusters) == (name in attempts) or name == "meddled/direct-1", (name, clusters)
+    assert seen.most == {GPU: 2}
+
+
+def _get(kubectl: Kubectl, kind: str, name: str) -> Any:
+    return kubectl.get(kind, name, NAMESPACE)
+
+
+def _delete_workload(kubectl: Kubectl, ray_job: str) -> None:
+    """Delete the Workload of a RayJob; Kueue makes another one while the RayJob is there."""
+    uid = _get(kubectl, "rayjobs", ray_job)["metadata"]["uid"]
+    [workload] = kubectl.get("workloads", NAMESPACE, f"--selector=kueue.x-k8s.io/job-uid={uid}")
+    kubectl("delete", "workload", workload["metadata"]["name"], NAMESPACE)
