@@ -85,12 +85,16 @@ def await_true(holds: Any, why: Any = lambda: "", longest_s: float = _PATIENCE_S
 
 @dataclass(frozen=True)
 class Installed:
-    """A cluster with the gate in front. ``tenant``: its name and its namespace's. ``launch``: of its one attempt."""
+    """A cluster with the gate in front. ``tenant``: its name and its namespace's. ``launch``: of its one attempt.
+
+    ``admin``: the kubeconfig of somebody who may do everything.
+    """
 
     call: Caller
     gate: GateProcess
     tenant: str
     launch: Launch
+    admin: Path
 
     @property
     def rayjob(self) -> dict[str, Any]:
@@ -119,7 +123,7 @@ def installed(kubeconfig: Path, folder: Path) -> Iterator[Installed]:
         gate.start()
         apply(call, called_at(webhook, gate.port, ""))
         gate.await_ready()
-        yield Installed(call, gate, tenant, launch)
+        yield Installed(call, gate, tenant, launch, kubeconfig)
     finally:
         for each in objects:
             if each["kind"] != "Namespace":

@@ -1,7 +1,10 @@
 """The gate in front of a real API server: what it refuses, what goes on while it is away, and how it comes back."""
 
 import base64
+import copy
 import signal
+import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -10,13 +13,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from attacking import attempt, cases, staged
-from calling import MERGE_PATCH, Caller
+from attacking import apply, attempt, cases, staged
+from calling import MERGE_PATCH, Caller, Reply
 from fairgate_admission.certificates.authority import new_authority
 from fairgate_admission.certificates.rotation import next_keys
 from fairgate_admission.facts.identities import KUBERAY, SCHEDULER
 from fairgate_admission.installing.names import ACCOUNT, SECRET, WEBHOOKS
-from fairgate_scheduler.testing.rayjobs import GPU
+from fairgate_admission.live.exceptions import EXPIRES, MARK
+from fairgate_scheduler.testing.rayjobs import GPU, group, ray_job
 from gating import Installed, await_true, installed, pod
 from rig.target import Target
 
@@ -106,6 +110,68 @@ def test_label_detach_finalizer_pin_and_forged_status_are_closed(gate: Installed
     ended = {"status": {"jobDeploymentStatus": "Complete", "jobStatus": "SUCCEEDED"}}
     refused = gate.call("PATCH", f"{ray}/rayjobs/train-1/status", ended, everything, MERGE_PATCH)
     assert "FG-STATUS-001" in refused.rules, refused.message
+
+
+@pytest.mark.cluster
+def test_a_rayjob_that_somebody_applies_waits_its_turn_and_is_told_so(gate: Installed) -> None:
+    request = ray_job(group("gpu", 1, {"cpu": 1, "memory": "1Gi", GPU: 1}))
+    request["metadata"] = {"name": "mine", "namespace": gate.tenant}
+    for is_dry_run in (True, False):
+        refused = gate.create(request, USER, dry_run=is_dry_run)
+        assert "FG-RAY-001" in refused.rules
+        assert "add the label kueue.x-k8s.io/queue-name: inbox" in refused.message
+    request["metadata"]["labels"] = {"kueue.x-k8s.io/queue-name": "inbox"}
+    wrong = copy.deepcopy(request)
+    wrong["spec"]["entrypoint"] = ""
+    assert gate.create(wrong, USER).rules == {"FG-RAY-003"}
+    for is_dry_run in (True, False):
+        made = gate.create(request, USER, dry_run=is_dry_run)
+        assert made.is_allowed, made.message
+        assert f"it is a request and waits its turn; 0 jobs of {gate.tenant} wait already" in made.warnings
+
+
+def test_an_exception_is_for_whom_the_api_server_says(gate: Installed) -> None:
+    privileged = pod(gate.tenant, "agent", {"cpu": 1})
+    privileged["spec"]["containers"][0]["securityContext"] = {"privileged": True}
+    rbac, name = "rbac.authorization.k8s.io", f"exception-{gate.tenant}"
+    rule = {"apiGroups": ["fairgate.internal"], "resources": ["exemptions"], "verbs": ["use"]}
+    rule["resourceNames"] = ["FG-SEC-001.agent"]
+    metadata: dict[str, Any] = {"name": name, "labels": {MARK: ""}, "annotations": {EXPIRES: "2999-12-31"}}
+    head = {"apiVersion": f"{rbac}/v1"}
+    subjects = [{"apiGroup": rbac, "kind": "User", "name": "agents"}]
+    role = {"apiGroup": rbac, "kind": "ClusterRole", "name": name}
+    bound = {"kind": "RoleBinding", "metadata": {"name": name, "namespace": gate.tenant}}
+    apply(gate.call, {**head, "kind": "ClusterRole", "metadata": metadata, "rules": [rule]})
+    apply(gate.call, {**head, **bound, "roleRef": role, "subjects": subjects})
+    # Not ``gate.create``: who has every right may use every exception that there is.
+    maker = {"apiGroup": rbac, "kind": "ClusterRole", "name": "edit"}
+    everybody = [{"apiGroup": rbac, "kind": "Group", "name": "makers"}]
+    makers = {"kind": "RoleBinding", "metadata": {"name": "makers", "namespace": gate.tenant}}
+    apply(gate.call, {**head, **makers, "roleRef": maker, "subjects": everybody})
+    path = f"/api/v1/namespaces/{gate.tenant}/pods?dryRun=All"
+
+    def ask(user: str) -> Reply:
+        return gate.call("POST", path, privileged, (user, ("system:authenticated", "makers")))
+
+    try:
+        await_true(lambda: ask("agents").is_allowed, lambda: ask("agents").message, longest_s=20)
+        assert "allowed by the exception FG-SEC-001.agent" in ask("agents").warnings
+        assert ask("somebody").rules == {"FG-SEC-001"}
+        over = {"metadata": {"annotations": {EXPIRES: "2020-01-01"}}}
+        gate.call("PATCH", f"/apis/{rbac}/v1/clusterroles/{name}", over, content=MERGE_PATCH)
+        assert ask("agents").rules == {"FG-SEC-001"}
+    finally:
+        gate.call("DELETE", f"/apis/{rbac}/v1/clusterroles/{name}")
+
+
+def test_what_is_open_is_found(gate: Installed) -> None:
+    """Not the tests' own group of everything: nobody asks about it."""
+    command = [sys.executable, "-m", "fairgate", "gate", "check", "--user", "nobody-special"]
+    command += ["--kubeconfig", str(gate.admin)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.stderr == ""
+    errors = [line for line in done.stdout.splitlines() if line.startswith("error: ")]
+    assert [line for line in errors if "Kueue" not in line] == [], done.stdout
 
 
 def test_while_it_is_away_devices_are_refused_and_all_else_goes_on(gate: Installed) -> None:

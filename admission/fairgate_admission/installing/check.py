@@ -1,6 +1,7 @@
 """What of an installation is open or broken, as the API server itself sees it, each with a remedy."""
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -26,6 +27,9 @@ from fairgate_admission.installing.webhook import webhooks
 from fairgate_admission.live.exceptions import EXCEPTABLE, declared
 
 _DAEMON_SET: Final = Kind("apps", "v1", "DaemonSet", "daemonsets")
+_AUTHENTICATED: Final = "system:authenticated"
+_AT_ONCE: Final = 16
+"""Namespaces that are asked about at the same time: there can be many."""
 _APPLY: Final = "apply what `fairgate gate render` prints"
 _RIGHTS: Final = "take that out of their roles"
 _FORBIDDEN: Final = (
@@ -91,8 +95,8 @@ def _trust(bundle: str, where: str) -> Iterator[Finding]:
     if not alive:
         message = "has no caBundle that is valid: the API server refuses all that tenants make"
         yield error(where, message, "see why the gate does not write it: its /readyz says so")
-    elif is_aging(alive[0], now) and now > alive[0].x509.not_valid_after_utc.replace(hour=0):
-        yield warning(where, "the newest authority ends today", "see why the gate does not renew it")
+    elif is_aging(alive[0], now):
+        yield warning(where, "the newest authority is old and was not renewed", "see why the gate does not renew it")
 
 
 def _policies(api: Api) -> Iterator[Finding]:
@@ -120,31 +124,39 @@ def _holds(live: Any, wanted: Any) -> bool:
 
 def _rights(api: Api, people: Sequence[str]) -> Iterator[Finding]:
     tenants = [each["metadata"]["name"] for each in api.list(NAMESPACE, labels=names.TENANT).items]
-    for namespace in tenants:
-        account = f"system:serviceaccount:{namespace}:default"
-        groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", "system:authenticated"]
-        asked = [(account, groups), *((each, ["system:authenticated"]) for each in people)]
-        for user, of in asked:
-            held = [
-                f"{verb} {resource}{'/' if part else ''}{part}"
-                for group, resource, part, verb in _FORBIDDEN
-                if _may(api, user, of, (group, resource, part, verb, namespace))
-            ]
-            if held:
-                yield error(user, f"may {', '.join(held)} in namespace {namespace}", _RIGHTS)
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        for found in pool.map(lambda namespace: list(_rights_in(api, namespace, people)), tenants):
+            yield from found
     for user in people:
+        yield from _rights_everywhere(api, user)
+
+
+def _rights_in(api: Api, namespace: str, people: Sequence[str]) -> Iterator[Finding]:
+    account = f"system:serviceaccount:{namespace}:default"
+    groups = ["system:serviceaccounts", f"system:serviceaccounts:{namespace}", _AUTHENTICATED]
+    for user, of in [(account, groups), *((each, [_AUTHENTICATED]) for each in people)]:
         held = [
-            f"{verb} {resource}"
-            for group, resource, part, verb in _FORBIDDEN_EVERYWHERE
-            if _may(api, user, ["system:authenticated"], (group, resource, part, verb, ""))
-        ]
-        held += [
-            f"make tokens of {account} in {namespace}"
-            for namespace, account in _SYSTEM_ACCOUNTS
-            if _may(api, user, ["system:authenticated"], ("", "serviceaccounts", "token", "create", namespace))
+            f"{verb} {resource}{'/' if part else ''}{part}"
+            for group, resource, part, verb in _FORBIDDEN
+            if _may(api, user, of, (group, resource, part, verb, namespace))
         ]
         if held:
-            yield error(user, f"may {', '.join(held)}", _RIGHTS)
+            yield error(user, f"may {', '.join(held)} in namespace {namespace}", _RIGHTS)
+
+
+def _rights_everywhere(api: Api, user: str) -> Iterator[Finding]:
+    held = [
+        f"{verb} {resource}"
+        for group, resource, part, verb in _FORBIDDEN_EVERYWHERE
+        if _may(api, user, [_AUTHENTICATED], (group, resource, part, verb, ""))
+    ]
+    held += [
+        f"make tokens of {account} in {namespace}"
+        for namespace, account in _SYSTEM_ACCOUNTS
+        if _may(api, user, [_AUTHENTICATED], ("", "serviceaccounts", "token", "create", namespace))
+    ]
+    if held:
+        yield error(user, f"may {', '.join(held)}", _RIGHTS)
 
 
 def _may(api: Api, user: str, groups: Sequence[str], what: tuple[str, str, str, str, str]) -> bool:
