@@ -29,6 +29,12 @@ DAEMON_SET = Kind("apps", "v1", "DaemonSet", "daemonsets")
 BUDGET = Kind("policy", "v1", "PodDisruptionBudget", "poddisruptionbudgets")
 
 
+IMPERSONATES = (
+    "may impersonate users, make tokens of job-controller in kube-system, "
+    "make tokens of kuberay-operator in kuberay-system"
+)
+
+
 def of_kind(objects, kind):
     return [each for each in objects if each["kind"] == kind]
 
@@ -154,11 +160,7 @@ def test_rights_that_are_ways_round_are_found(api):
     assert errors(api, "anna") == [
         (account, "may patch pods/resize in namespace vision"),
         ("anna", "may patch rayjobs/status in namespace vision"),
-        (
-            "anna",
-            "may impersonate users, make tokens of job-controller in kube-system, "
-            + "make tokens of kuberay-operator in kuberay-system",
-        ),
+        ("anna", IMPERSONATES),
     ]
 
 
