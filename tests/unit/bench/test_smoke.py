@@ -12,7 +12,7 @@ BENCH = Path(__file__).parents[2] / "bench"
 
 @pytest.mark.parametrize(
     ("names", "count"),
-    [(["kueue/unary", "large/decisions", "cycle"], 3), (["submit/bulk", "recovery"], 2), (["gate"], 2)],
+    [(["kueue/unary", "large/decisions", "cycle"], 4), (["submit/bulk", "recovery"], 2), (["gate"], 2)],
     ids=["loads", "submits", "gate"],
 )
 def test_the_benchmarks_run(tmp_path: Path, names: list[str], count: int) -> None:
