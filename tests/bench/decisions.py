@@ -23,6 +23,7 @@ from fairgate_scheduler.core.lifecycle import Change
 from fairgate_scheduler.core.snapshot import Admit, Plan, Running
 from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.documents.config_file import read_config
+from fairgate_scheduler.entrypoints import collecting
 from fairgate_scheduler.ports import ConfigVersion
 from fairgate_scheduler.service.planner import Planner
 from fairgate_scheduler.service.world import World
@@ -169,6 +170,7 @@ class _Virtual:
         return [self.brain.admit(each, self.now_ms) for each in plan.admissions]
 
 
+@collecting.seldom()  # as a server does
 def virtual(shape: Shape, longest_s: float) -> dict[str, Any]:
     """A load on virtual time: how long the decisions take."""
     run = _Virtual(Brain(read_config(shape.config())), shape)
@@ -194,6 +196,7 @@ def cycle(pending: int, tenants: int, running: int, *half_life: str) -> dict[str
     return figures
 
 
+@collecting.seldom()  # as a server does
 def measure_cycle(pending: int, tenants: int, running: int, half_life: str | None = None) -> dict[str, Any]:
     """A cold plan, then a cycle after so many changes, with so much running and so much waiting.
 

@@ -16,6 +16,7 @@ from fairgate_scheduler.core.tenancy import Config
 from fairgate_scheduler.documents.config_file import read_config
 from fairgate_scheduler.documents.problems import DocumentError, Problem
 from fairgate_scheduler.documents.render import render_config
+from fairgate_scheduler.entrypoints import collecting
 from fairgate_scheduler.replay.readers import read_trace
 from fairgate_scheduler.replay.report import render_json, render_text
 from fairgate_scheduler.replay.study import Study, Wish, study
@@ -50,7 +51,7 @@ def run(asked: Replaying) -> int:
         plotter = _plotter(asked.plot)
         config = None if asked.config is None else _config(asked.config)
         trace = read_trace(_text(asked.trace), asked.format, str(asked.trace), asked.zone)
-        with _progress() as tell:
+        with collecting.seldom(), _progress() as tell:
             done = study(trace, _with(asked.wish, config), tell)
         _write(done, asked, plotter)
     except DocumentError as error:
