@@ -68,11 +68,9 @@ def test_what_is_changed_by_hand_converges_and_starts_nothing(cluster: Target, s
 
         _delete_workload(kubectl, "direct-1")
         until("attempt 2 has a cluster", LONG_S, lambda: bool(seen.clusters["meddled/direct-2"]))
-        reasons = {
-            each["reason"] for each in kubectl.get("events", NAMESPACE, "--field-selector=involvedObject.name=direct-1")
-        }
-        assert "Diverged" in reasons
-        assert "CreatedRayJobSubmitter" not in reasons
+        assert "Diverged" in _reasons(kubectl, "direct-1")
+        for name in ("asked", "direct-1"):
+            assert "CreatedRayJobSubmitter" not in _reasons(kubectl, name)
 
         kubectl("delete", "rayjob", "asked-1", NAMESPACE, "--wait=false")
         until("attempt 2 has a cluster", LONG_S, lambda: bool(seen.clusters["meddled/asked-2"]))
@@ -87,10 +85,11 @@ def test_what_is_changed_by_hand_converges_and_starts_nothing(cluster: Target, s
         until("all is gone", LONG_S, lambda: not kubectl.get("rayjobs,workloads,pods", NAMESPACE))
     attempts = {f"meddled/{name}" for name in ("asked-1", "asked-2", "direct-1", "direct-2", "direct-3")}
     assert {name: len(uids) for name, uids in seen.uids.items()} == dict.fromkeys(attempts, 1)
-    # Kueue makes another Workload for what has lost its own, and lets it begin anew: that is ended before it runs.
-    assert seen.clusters["meddled/direct-1"]
-    for name, clusters in seen.clusters.items():
-        assert len(clusters) == (name in attempts) or name == "meddled/direct-1", (name, clusters)
+    # Kueue takes back what was started by hand and lets what has lost its Workload begin anew, both within a second or
+    # two (the gate refuses the first altogether): a cluster may come, and goes before its program starts.
+    brief = {"meddled/asked", "meddled/direct-1"}
+    others = {name: len(clusters) for name, clusters in seen.clusters.items() if clusters and name not in brief}
+    assert others == dict.fromkeys(attempts - brief, 1)
     assert seen.most == {GPU: 2}
 
 
@@ -98,8 +97,20 @@ def _get(kubectl: Kubectl, kind: str, name: str) -> Any:
     return kubectl.get(kind, name, NAMESPACE)
 
 
+def _reasons(kubectl: Kubectl, ray_job: str) -> set[str]:
+    """Of the events of a RayJob."""
+    selector = f"--field-selector=involvedObject.kind=RayJob,involvedObject.name={ray_job}"
+    return {each["reason"] for each in kubectl.get("events", NAMESPACE, selector)}
+
+
 def _delete_workload(kubectl: Kubectl, ray_job: str) -> None:
-    """Delete the Workload of a RayJob; Kueue makes another one while the RayJob is there."""
+    """Delete the Workload of a RayJob, and wait until it has gone; Kueue may make another one."""
     uid = _get(kubectl, "rayjobs", ray_job)["metadata"]["uid"]
-    [workload] = kubectl.get("workloads", NAMESPACE, f"--selector=kueue.x-k8s.io/job-uid={uid}")
-    kubectl("delete", "workload", workload["metadata"]["name"], NAMESPACE)
+    mine = ("workloads", NAMESPACE, f"--selector=kueue.x-k8s.io/job-uid={uid}")
+    [workload] = kubectl.get(*mine)
+    kubectl("delete", "workload", workload["metadata"]["name"], NAMESPACE, "--wait=false")
+
+    def is_gone() -> bool:
+        return workload["metadata"]["uid"] not in {each["metadata"]["uid"] for each in kubectl.get(*mine)}
+
+    until(f"Kueue lets the Workload of {ray_job} go", 60, is_gone, lambda: json.dumps(kubectl.get(*mine)))
