@@ -1,6 +1,7 @@
 """A job goes on to its next option, rewritten for it, where the nodes of an option do not take its pods."""
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import pytest
@@ -78,11 +79,11 @@ def test_from_h100_to_a100_after_a_stock_out_and_to_tpu_with_rewritten_pods(
     ):
         job = client.submit(yaml.safe_dump(manifest), tenant="moving", time_limit="20m", options=OPTIONS).name
         for number, kind in ((1, "full-h100"), (2, "full-a100")):
-            until(f"attempt {number} has a worker", LONG_S, lambda number=number: bool(_workers(kubectl, number)))
+            until(f"attempt {number} has a worker", LONG_S, partial(_has_worker, kubectl, number))
             [worker] = _workers(kubectl, number)
             assert worker["spec"]["nodeSelector"] == {"kind": kind}
             assert "nodeName" not in worker["spec"]
-        until("attempt 3 has a worker", LONG_S, lambda: bool(_workers(kubectl, 3)))
+        until("attempt 3 has a worker", LONG_S, partial(_has_worker, kubectl, 3))
         client.apply_config(CONFIG.replace(READY, "ready_timeout: 10m"))  # real Ray takes its time
         [worker] = _workers(kubectl, 3)
         assert worker["spec"]["nodeSelector"] == {"cloud.google.com/gke-tpu-accelerator": "tpu-v5-lite-podslice"}
@@ -104,6 +105,10 @@ def _workers(kubectl: Kubectl, number: int) -> list[Any]:
     selector = f"--selector=ray.io/node-type=worker,fairgate.internal/attempt={number}"
     found: list[Any] = kubectl.get("pods", "--namespace=moving", selector)
     return found
+
+
+def _has_worker(kubectl: Kubectl, number: int) -> bool:
+    return bool(_workers(kubectl, number))
 
 
 def _reserved(kubectl: Kubectl) -> dict[tuple[str, str], int]:

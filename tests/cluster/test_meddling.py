@@ -27,6 +27,7 @@ tenants:
   - {id: meddled, parent: mill, quota: {h100: {nvidia.com/gpu: {nominal: 2}}}}
 """
 NAMESPACE = "--namespace=meddled"
+NAMES = ("asked", "direct")
 LONG = "import ray, time\nray.init()\ntime.sleep(1000)"
 LONG_S = 200
 
@@ -55,10 +56,7 @@ def test_what_is_changed_by_hand_converges_and_starts_nothing(cluster: Target, s
     ):
         kubectl.apply(request)
         job = client.submit(direct, tenant="meddled", time_limit="20m").name
-        for name in ("asked", "direct"):
-            until(
-                f"attempt 1 of {name} has a cluster", LONG_S, lambda name=name: bool(seen.clusters[f"meddled/{name}-1"])
-            )
+        until("both have a cluster", LONG_S, lambda: all(seen.clusters[f"meddled/{name}-1"] for name in NAMES))
 
         kubectl(
             "patch", "rayjob", "asked", NAMESPACE, "--type=merge", f"--patch={json.dumps({'spec': {'suspend': False}})}"
