@@ -1,6 +1,5 @@
 """What is seen of the objects that we keep, and of what must be gone before they may go: one mirror for each kind."""
 
-import threading
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
 
@@ -16,7 +15,8 @@ from fairgate_scheduler.adapters.kube.api.kinds import (
     RESOURCE_QUOTA,
     WORKLOAD_PRIORITY_CLASS,
 )
-from fairgate_scheduler.adapters.kube.watching.mirror import Mirror, Selection
+from fairgate_scheduler.adapters.kube.watching.mirror import Selection
+from fairgate_scheduler.adapters.kube.watching.mirrors import WATCH_S, Mirrors
 from fairgate_scheduler.adapters.kube.watching.prune import keeping
 from fairgate_scheduler.adapters.kube.watching.shelf import Change
 from fairgate_scheduler.ports import Clock
@@ -32,7 +32,6 @@ KEPT_KINDS: Final = (
     LOCAL_QUEUE,
 )
 """What the keeper writes, in the order of making."""
-_WATCH_S: Final = 300
 
 
 class Seen(Protocol):
@@ -46,49 +45,16 @@ class Seen(Protocol):
         """All objects of a kind."""
 
 
-class Estate:
+class Estate(Mirrors):
     """``Seen`` by watches. ``on_change`` is called, from their threads, when anything changed."""
 
-    def __init__(self, api: Api, clock: Clock, watch_s: int = _WATCH_S) -> None:
+    def __init__(self, api: Api, clock: Clock, watch_s: int = WATCH_S) -> None:
         """``watch_s``: how long one watch lasts; 0 for those who ``step``."""
         self.on_change: Callable[[], None] = lambda: None
-        selections = {kind: Selection(watch_s=watch_s) for kind in KEPT_KINDS}
-        selections[RAY_JOB] = Selection(watch_s=watch_s, prune=keeping())
-        self._mirrors = {kind: Mirror(api, kind, clock, each) for kind, each in selections.items()}
+        selections = {**{kind: Selection() for kind in KEPT_KINDS}, RAY_JOB: Selection(prune=keeping())}
+        super().__init__(api, clock, selections, watch_s)
         for mirror in self._mirrors.values():
             mirror.subscribe(self._tell)
-
-    def start(self) -> None:
-        """Begin to watch."""
-        for mirror in self._mirrors.values():
-            mirror.start()
-
-    def stop(self) -> None:
-        """End all watches, side by side."""
-        threads = [threading.Thread(target=mirror.stop) for mirror in self._mirrors.values()]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    def step(self) -> None:
-        """Take in what is there already: for those who drive it without threads."""
-        for mirror in self._mirrors.values():
-            mirror.step()
-
-    @property
-    def is_complete(self) -> bool:
-        """See ``Seen``."""
-        return all(mirror.synced for mirror in self._mirrors.values())
-
-    @property
-    def troubles(self) -> Sequence[str]:
-        """What can not be watched now, and why."""
-        return [f"{kind.plural}: {each.trouble}" for kind, each in self._mirrors.items() if each.trouble]
-
-    def items(self, kind: Kind) -> Sequence[Manifest]:
-        """See ``Seen``."""
-        return self._mirrors[kind].items()
 
     def _tell(self, _change: Change) -> None:
         self.on_change()
