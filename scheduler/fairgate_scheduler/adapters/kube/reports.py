@@ -2,12 +2,12 @@
 
 import logging
 from collections import Counter
-from datetime import UTC, datetime
 from typing import Final
 
 from fairgate_scheduler.adapters.kube import names
 from fairgate_scheduler.adapters.kube.api import Api, ApiError, Manifest
 from fairgate_scheduler.adapters.kube.api.kinds import EVENT
+from fairgate_scheduler.adapters.kube.instants import timestamp
 from fairgate_scheduler.adapters.kube.watching.traces import Trace
 from fairgate_scheduler.ports import Clock
 
@@ -56,11 +56,7 @@ class Reports:
 
     def _event(self, about: Manifest, kind: str, reason: str, message: str) -> Manifest:
         metadata = about["metadata"]
-        at = (
-            datetime.fromtimestamp(self._clock.now_ms() / 1000, UTC)
-            .isoformat(timespec="seconds")
-            .replace("+00:00", "Z")
-        )
+        at = timestamp(self._clock.now_ms())
         namespace = metadata.get("namespace") or "default"
         return {
             "apiVersion": "v1",

@@ -6,12 +6,13 @@ All that it must not forget is written on the objects: whose they are, that an a
 import json
 import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from fairgate_scheduler.adapters.kube import logs, names
-from fairgate_scheduler.adapters.kube.api import Api, ConflictError, Manifest, NotFoundError, UnavailableError
+from fairgate_scheduler.adapters.kube.api import Api, ConflictError, Kind, Manifest, NotFoundError, UnavailableError
 from fairgate_scheduler.adapters.kube.api.kinds import POD, RAY_JOB, WORKLOAD
 from fairgate_scheduler.adapters.kube.attempts import attempt_names, render
 from fairgate_scheduler.adapters.kube.checks import check, remarks
@@ -106,7 +107,7 @@ class KubeRunner:
         notice = json.dumps({"reason": reason, "at_ms": now_ms, "kill_at_ms": kill_at_ms})
         marks = {names.NOTICE: notice, names.STOP_AT: _timestamp(kill_at_ms)}
         self._pass_on(trace, notice)  # first: the time runs from the mark on the RayJob, whatever becomes of us
-        self._annotate(trace.ray_job, marks)
+        self._annotate(RAY_JOB, trace.ray_job, marks, trace.ray_job["metadata"]["uid"])
 
     def observe(self) -> Sequence[Observation]:
         """See ``ports.Runner``. Ends what is over its grace period or is not what was admitted, and passes on notice to
@@ -209,27 +210,19 @@ class KubeRunner:
         same = ray_job if ray_job is not None and ray_job["metadata"]["uid"] == uid else None
         return replace(trace, ray_job=same, workload=next(iter(workloads), None))
 
-    def _annotate(self, ray_job: Manifest, marks: Mapping[str, str]) -> None:
-        metadata = ray_job["metadata"]
-        patch = {"metadata": {"uid": metadata["uid"], "annotations": marks}}
-        try:
-            self._api.patch(RAY_JOB, metadata["name"], patch, metadata["namespace"])
-        except NotFoundError:
-            return  # it has ended already
+    def _annotate(self, kind: Kind, about: Manifest, marks: Mapping[str, str], uid: str = "") -> None:
+        """Write annotations; what is gone needs none. ``uid``: only of that very object."""
+        metadata = about["metadata"]
+        patch = {"metadata": {**({"uid": uid} if uid else {}), "annotations": marks}}
+        with suppress(NotFoundError):
+            self._api.patch(kind, metadata["name"], patch, metadata["namespace"])
 
     def _pass_on(self, trace: Trace, notice: str) -> None:
         """Show a notice to the programs in the pods."""
         for pod in trace.pods if notice else ():
             has_ended = get_text(get_map(pod, "status"), "phase") in _POD_ENDS
             if not has_ended and get_text(get_map(pod, "metadata", "annotations"), names.NOTICE) != notice:
-                self._annotate_pod(pod, {names.NOTICE: notice})
-
-    def _annotate_pod(self, pod: Manifest, marks: Mapping[str, str]) -> None:
-        metadata = pod["metadata"]
-        try:
-            self._api.patch(POD, metadata["name"], {"metadata": {"annotations": marks}}, metadata["namespace"])
-        except NotFoundError:
-            return
+                self._annotate(POD, pod, {names.NOTICE: notice})
 
     def _end(self, trace: Trace) -> bool:
         """Keep its output and delete its RayJob; whether both is done. What can not be done is tried again."""

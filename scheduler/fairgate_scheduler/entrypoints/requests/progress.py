@@ -5,9 +5,9 @@ Pure. Facts about KubeRay 1.5: it leaves the status of a suspended RayJob alone;
 """
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any, Final
 
+from fairgate_scheduler.adapters.kube.instants import timestamp
 from fairgate_scheduler.core.jobs import Job, JobState
 from fairgate_scheduler.core.snapshot import HoldReason
 from fairgate_scheduler.service.views import JobView
@@ -76,11 +76,6 @@ def message_of(view: JobView) -> str:
 def differs(status: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Whether a request does not show this yet."""
     return any(status.get(key) != value for key, value in wanted.items())
-
-
-def timestamp(at_ms: int) -> str:
-    """An instant as the API server writes it."""
-    return datetime.fromtimestamp(at_ms / 1000, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _short(job: Job) -> str:
